@@ -244,6 +244,7 @@ enum priv_hit priv_lookup(struct priv_cache *p, uint64_t line, bool store,
 			  bool *upgrade);
 bool priv_fill(struct priv_cache *p, uint64_t line, bool modified,
 	       uint64_t *victim, bool *victim_modified);
+bool priv_holds(const struct priv_cache *p, uint64_t line);
 void priv_dirty(struct priv_cache *p, uint64_t line);
 void priv_clean(struct priv_cache *p, uint64_t line);
 void priv_invalidate(struct priv_cache *p, uint64_t line);

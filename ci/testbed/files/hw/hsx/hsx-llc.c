@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The emulated Haswell-EP's caches, driven by the machine's memory traffic
+ *
+ * DMA arrives from the devices' threads, guest loads and stores from the vCPU
+ * threads; each is cut into lines and put through the box that the line
+ * belongs to. hsx.h has the locking, llc.h the model.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qemu/main-loop.h"
+#include "hw/boards.h"
+#include "hw/i386/x86.h"
+#include "exec/memory.h"
+#include "hsx.h"
+
+Hsx hsx;
+
+DmaObserver *dma_observer;
+bool cpu_access_observed;
+
+const uint16_t hsx_opcode[HSX_OPCODES] = {
+    [HSX_RFO] = 0x180,
+    [HSX_DRD] = 0x182,
+    [HSX_PCIRDCUR] = 0x19e,
+    [HSX_WBMTOI] = 0x1c4,
+    [HSX_ITOM] = 0x1c8,
+};
+
+static const struct {
+    HsxOpcode opcode;
+    bool write;
+} request_of[LLC_OPS] = {
+    [LLC_DEV_READ] = { HSX_PCIRDCUR, false },
+    [LLC_DEV_WRITE] = { HSX_ITOM, true },
+    [LLC_DEV_WRITE_PART] = { HSX_RFO, true },
+    [LLC_CPU_LOAD] = { HSX_DRD, false },
+    [LLC_CPU_STORE] = { HSX_RFO, false },
+    [LLC_CPU_UPGRADE] = { HSX_RFO, false },
+    [LLC_CPU_WB] = { HSX_WBMTOI, true },
+};
+
+static void trace_flush(HsxBox *box)
+{
+    struct llc_trace_block head = {
+        .slice = box - hsx.box,
+        .records = box->trace_records,
+    };
+
+    qemu_mutex_lock(&hsx.trace_lock);
+    fwrite(&head, sizeof(head), 1, hsx.trace_file);
+    fwrite(box->trace, sizeof(*box->trace), head.records, hsx.trace_file);
+    qemu_mutex_unlock(&hsx.trace_lock);
+    box->trace_records = 0;
+}
+
+/* Put the taken copies' notice into the cores' mailboxes. Box lock held. */
+static void post(uint32_t cores, uint64_t line, bool downgrade)
+{
+    for (; cores; cores &= cores - 1) {
+        HsxCore *c = &hsx.core[ctz32(cores)];
+
+        qemu_spin_lock(&c->mail_lock);
+        if (c->mails == c->mail_room) {
+            c->mail_room = c->mail_room ? 2 * c->mail_room : 256;
+            c->mailbox = g_renew(uint64_t, c->mailbox, c->mail_room);
+        }
+        c->mailbox[c->mails++] = line << 1 | downgrade;
+        qatomic_set(&c->mail, true);
+        qemu_spin_unlock(&c->mail_lock);
+    }
+}
+
+/* A core reads its mail. On its own thread. */
+static void read_mail(HsxCore *c)
+{
+    qemu_spin_lock(&c->mail_lock);
+    for (unsigned i = 0; i < c->mails; i++) {
+        if (c->mailbox[i] & 1) {
+            priv_clean(&c->priv, c->mailbox[i] >> 1);
+        } else {
+            priv_invalidate(&c->priv, c->mailbox[i] >> 1);
+        }
+    }
+    c->mails = 0;
+    qatomic_set(&c->mail, false);
+    qemu_spin_unlock(&c->mail_lock);
+}
+
+/* One access at its box, whose lock is held. */
+static void access_locked(HsxBox *box, enum llc_op op, uint64_t line,
+                          unsigned who)
+{
+    struct llc_result r;
+    bool io = who >= LLC_MAX_CORES;
+
+    llc_access(&box->slice, op, line, who, &r);
+    if (unlikely(hsx.trace_file)) {
+        box->trace[box->trace_records++] = llc_trace_record(op, line, who);
+        if (box->trace_records == HSX_TRACE_RECORDS) {
+            trace_flush(box);
+        }
+    }
+
+    post(r.invalidate, line, false);
+    post(r.downgrade, line, true);
+    if (r.victim) {
+        post(r.victim_sharers, r.victim_line, false);
+        box->victims[r.victim_state]++;
+    }
+
+    if (!r.silent) {
+        HsxRequest req = {
+            .opcode = request_of[op].opcode,
+            .tid = io ? HSX_TID_IO : who << 1,
+            .write = request_of[op].write,
+            .r = &r,
+        };
+
+        box->tor[io][req.opcode][0]++;
+        box->tor[io][req.opcode][1] +=
+            r.before == LLC_I && op != LLC_CPU_WB;
+        if (box->pmon.active) {
+            hsx_pmon_count(box, &req);
+        }
+    }
+}
+
+static HsxBox *box_of(uint64_t line)
+{
+    return &hsx.box[llc_slice_of(hsx.geo.slices, line)];
+}
+
+static void hsx_dma(DmaMaster *m, ram_addr_t addr, hwaddr len, bool is_write)
+{
+    ram_addr_t end = addr + len;
+    uint64_t line;
+
+    if (!len || !hsx_line(addr, &line)) {
+        return;
+    }
+
+    if (m->actor < 0) {
+        /* The last actor stands for all that are too many. */
+        m->actor = MIN(hsx.actors, LLC_ACTORS - 1);
+        hsx.actors++;
+    }
+    if (is_write) {
+        m->from_ops++;
+        m->from_bytes += len;
+    } else {
+        m->to_ops++;
+        m->to_bytes += len;
+    }
+
+    while (addr < end && hsx_line(addr, &line)) {
+        ram_addr_t next = MIN(ROUND_DOWN(addr, LLC_LINE_BYTES) +
+                              LLC_LINE_BYTES, end);
+        bool full = next - addr == LLC_LINE_BYTES;
+        HsxBox *box = box_of(line);
+
+        qemu_spin_lock(&box->lock);
+        access_locked(box, !is_write ? LLC_DEV_READ :
+                      full ? LLC_DEV_WRITE : LLC_DEV_WRITE_PART,
+                      line, m->actor);
+        qemu_spin_unlock(&box->lock);
+        addr = next;
+    }
+}
+
+/**
+ * hsx_cpu_line: a guest load or store of a line, on the vCPU's own thread
+ */
+void hsx_cpu_line(HsxCore *core, unsigned index, uint64_t line, bool store)
+{
+    uint64_t victim;
+    bool upgrade, victim_modified, left = false;
+    enum priv_hit hit;
+    enum llc_op op;
+    HsxBox *box;
+
+    if (unlikely(qatomic_read(&core->mail))) {
+        read_mail(core);
+    }
+    if (likely(priv_hit_mru(&core->priv, line, store))) {
+        return;
+    }
+    hit = priv_lookup(&core->priv, line, store, &upgrade);
+    if (hit != PRIV_MISS && !upgrade) {
+        return;
+    }
+
+    box = box_of(line);
+    qemu_spin_lock(&box->lock);
+    if (unlikely(qatomic_read(&core->mail))) {
+        read_mail(core);
+        upgrade = upgrade && priv_holds(&core->priv, line);
+    }
+    op = upgrade ? LLC_CPU_UPGRADE : store ? LLC_CPU_STORE : LLC_CPU_LOAD;
+    access_locked(box, op, line, index);
+    if (upgrade) {
+        priv_dirty(&core->priv, line);
+    } else {
+        left = priv_fill(&core->priv, line, store, &victim, &victim_modified);
+    }
+    qemu_spin_unlock(&box->lock);
+
+    if (left && victim_modified) {
+        box = box_of(victim);
+        qemu_spin_lock(&box->lock);
+        access_locked(box, LLC_CPU_WB, victim, index);
+        qemu_spin_unlock(&box->lock);
+    }
+}
+
+void hsx_lock_all(void)
+{
+    for (unsigned i = 0; i < hsx.geo.slices; i++) {
+        qemu_spin_lock(&hsx.box[i].lock);
+    }
+}
+
+void hsx_unlock_all(void)
+{
+    for (unsigned i = hsx.geo.slices; i-- > 0; ) {
+        qemu_spin_unlock(&hsx.box[i].lock);
+    }
+}
+
+/* Write what is left of the trace. All boxes locked. */
+void hsx_trace_finish(void)
+{
+    if (!hsx.trace_file) {
+        return;
+    }
+    for (unsigned i = 0; i < hsx.geo.slices; i++) {
+        if (hsx.box[i].trace_records) {
+            trace_flush(&hsx.box[i]);
+        }
+    }
+    if (fclose(hsx.trace_file)) {
+        perror("hsx: writing the trace");
+    }
+    hsx.trace_file = NULL;
+}
+
+bool hsx_llc_start(const struct llc_geometry *geo, bool cpu_cache,
+                   const char *trace, Error **errp)
+{
+    MachineState *ms = MACHINE(qdev_get_machine());
+    X86MachineState *x86ms = X86_MACHINE(ms);
+
+    if (cpu_cache && ms->smp.max_cpus > LLC_MAX_CORES) {
+        error_setg(errp, "cpu-cache: at most %d CPUs", LLC_MAX_CORES);
+        return false;
+    }
+
+    hsx.geo = *geo;
+    hsx.cpu_cache = cpu_cache;
+    hsx.actors = LLC_MAX_CORES;
+    hsx.ram_start = memory_region_get_ram_addr(ms->ram);
+    hsx.ram_below_4g = x86ms->below_4g_mem_size;
+    hsx.ram_end = hsx.ram_start + memory_region_size(ms->ram);
+    hsx.above_4g = x86ms->above_4g_mem_start;
+
+    hsx.box = g_new0(HsxBox, geo->slices);
+    for (unsigned i = 0; i < geo->slices; i++) {
+        qemu_spin_init(&hsx.box[i].lock);
+        if (llc_slice_init(&hsx.box[i].slice, geo)) {
+            error_setg(errp, "no LLC of %u sets and %u ways a slice",
+                       geo->sets, geo->ways);
+            return false;
+        }
+    }
+
+    hsx.cores = cpu_cache ? ms->smp.max_cpus : 0;
+    hsx.core = qemu_memalign(64, sizeof(HsxCore) * (hsx.cores + 1));
+    memset(hsx.core, 0, sizeof(HsxCore) * (hsx.cores + 1));
+    for (unsigned i = 0; i < hsx.cores; i++) {
+        qemu_spin_init(&hsx.core[i].mail_lock);
+    }
+
+    if (trace) {
+        struct llc_trace_header head = {
+            .magic = LLC_TRACE_MAGIC,
+            .slices = geo->slices,
+            .sets = geo->sets,
+            .ways = geo->ways,
+            .ddio_ways = geo->ddio_ways,
+        };
+
+        qemu_mutex_init(&hsx.trace_lock);
+        hsx.trace_file = fopen(trace, "wb");
+        if (!hsx.trace_file ||
+            fwrite(&head, sizeof(head), 1, hsx.trace_file) != 1) {
+            error_setg_errno(errp, errno, "cannot write the trace '%s'",
+                             trace);
+            return false;
+        }
+        for (unsigned i = 0; i < geo->slices; i++) {
+            hsx.box[i].trace = g_new(uint64_t, HSX_TRACE_RECORDS);
+        }
+    }
+
+    cpu_access_observed = cpu_cache;
+    dma_observer = hsx_dma;
+    return true;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A functional Haswell-EP uncore for q35: what its parts share
+ *
+ *	llc.c		the caches, as a pure library
+ *	hsx-llc.c	their locks; DMA and CPU accesses come in here
+ *	hsx-cpu.c	from a guest load or store to a line
+ *	hsx-pmon.c	the CBox counters and their MSRs
+ *	hsx-pci.c	UBOX, PCU and memory controllers in PCI configuration space
+ *	hsx-ledger.c	the exact account, and the guest's door to it
+ *
+ * Locks. Each box has a lock for its slice, counters and trace; nobody holds
+ * two of them, but for a snapshot, which takes all in order. A core's private
+ * caches belong to its vCPU thread alone. Whoever takes a copy away from
+ * another core puts a message into that core's mailbox, holding the box of the
+ * line; the core reads its mail before each access, and once more when it
+ * holds the box, before it fills. As a message about a line is only written
+ * and a fill of it only done under the line's box, a core never uses a copy
+ * that was taken away before its access, nor loses one that came after. The
+ * mailbox has a lock of its own, taken last.
+ */
+#ifndef HW_HSX_H
+#define HW_HSX_H
+
+#include "qemu/thread.h"
+#include "exec/mem-observer.h"
+#include "llc.h"
+
+#define HSX_TRACE_RECORDS 4096
+
+/* Requests that the CBoxes tell apart, by IDI opcode */
+typedef enum {
+    HSX_RFO,            /* 0x180: a store by a core; a partial write by a device */
+    HSX_DRD,            /* 0x182: a load by a core */
+    HSX_PCIRDCUR,       /* 0x19e: a read by a device */
+    HSX_WBMTOI,         /* 0x1c4: a core writes back a line */
+    HSX_ITOM,           /* 0x1c8: a full line written by a device */
+    HSX_OPCODES
+} HsxOpcode;
+
+extern const uint16_t hsx_opcode[HSX_OPCODES];
+
+#define HSX_TID_IO 0x3e
+
+/* One access as a box's counters see it */
+typedef struct {
+    HsxOpcode opcode;
+    uint8_t tid;
+    bool write;         /* the LLC looks it up as a write */
+    const struct llc_result *r;
+} HsxRequest;
+
+typedef struct {
+    uint64_t ctl, ctr;
+} HsxCounter;
+
+typedef struct {
+    uint64_t box_ctl, filter[2], status;
+    HsxCounter counter[4];
+    bool active;        /* a counter is enabled and the box not frozen */
+    int64_t clock_ns;   /* clockticks are counted up to here */
+} HsxPmon;
+
+typedef struct {
+    QemuSpin lock;
+    struct llc_slice slice;
+    HsxPmon pmon;
+    /* What the counters would have seen, had they counted from the start */
+    uint64_t tor[2][HSX_OPCODES][2];    /* [by a device][opcode][missed] */
+    uint64_t victims[LLC_M + 1];
+    unsigned trace_records;
+    uint64_t *trace;
+} HsxBox;
+
+typedef struct {
+    struct priv_cache priv;
+    uint64_t loads, stores;
+    uint64_t untracked;                 /* not found in the TLB afterwards */
+    bool mail;                          /* there is some; read without the lock */
+    QemuSpin mail_lock;
+    unsigned mails, mail_room;
+    uint64_t *mailbox;                  /* line << 1 | downgrade only */
+} QEMU_ALIGNED(64) HsxCore;
+
+typedef struct {
+    bool present;
+    struct llc_geometry geo;
+    bool cpu_cache;
+    HsxBox *box;
+    HsxCore *core;
+    unsigned cores;
+    unsigned actors;                    /* LLC_MAX_CORES + devices so far */
+    /* RAM's place in the guest's physical address space */
+    ram_addr_t ram_start, ram_below_4g, ram_end;
+    hwaddr above_4g;
+    char *ledger_path;
+    FILE *trace_file;
+    QemuMutex trace_lock;
+} Hsx;
+
+extern Hsx hsx;
+
+bool hsx_llc_start(const struct llc_geometry *geo, bool cpu_cache,
+                   const char *trace, Error **errp);
+void hsx_lock_all(void);
+void hsx_unlock_all(void);
+void hsx_trace_finish(void);
+void hsx_cpu_line(HsxCore *core, unsigned index, uint64_t line, bool store);
+
+/* The line of a byte of RAM. False: not system memory (a ROM, a frame buffer) */
+static inline bool hsx_line(ram_addr_t addr, uint64_t *line)
+{
+    hwaddr a = addr - hsx.ram_start;
+
+    if (addr < hsx.ram_start || addr >= hsx.ram_end) {
+        return false;
+    }
+    if (a >= hsx.ram_below_4g) {
+        a = a - hsx.ram_below_4g + hsx.above_4g;
+    }
+    *line = a >> LLC_LINE_SHIFT;
+    return true;
+}
+
+void hsx_pmon_count(HsxBox *box, const HsxRequest *req);
+bool hsx_wrmsr(uint32_t msr, uint64_t val);
+bool hsx_rdmsr(uint32_t msr, uint64_t *val);
+
+void hsx_ledger_start(const char *path);
+
+#endif

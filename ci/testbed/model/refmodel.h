@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A naive model of the emulated caches, to check the fast one against
+ *
+ * Written from the text in llc.h and nothing else, in the plainest data
+ * structures that hold it: a set is a list of lines, most recent first, and is
+ * searched from one end to the other; a line knows its way; a set of cores is
+ * an array of bools. So a reader can hold each function beside its paragraph
+ * of the text. From llc.h come only the names of operations and states, the
+ * limits and (for llc-replay.c) the trace format.
+ *
+ * One struct ref_llc is the whole last level cache: it finds slice, set and
+ * channel of a line itself. One struct ref_priv is what one core has for
+ * itself. How accesses go from one to the other is the caller's business, as
+ * with the library (see pair.c).
+ *
+ * What the text leaves open, and how it is read here:
+ *
+ *	CPU_UPGRADE of a line that the LLC does not hold ("always a hit")
+ *	is taken for a CPU_STORE and counted in upgrade_miss.
+ *	A line that leaves because DDIO is off is no victim of a replacement:
+ *	it is written back, but `victim` stays false.
+ */
+#ifndef REFMODEL_H
+#define REFMODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "llc.h"
+
+#define REF_NO_CORE	(-1)
+
+struct ref_cores {
+	bool has[LLC_MAX_CORES];
+};
+
+struct ref_line {
+	uint64_t line;
+	unsigned int way;
+	bool dirty;
+	unsigned int first, last;	/* actors, while dirty */
+	struct ref_cores sharers;
+	int owner;			/* core, or REF_NO_CORE */
+};
+
+struct ref_set {
+	unsigned int used;
+	struct ref_line *list;		/* [used], most recent first */
+};
+
+/* What one actor did in one slice, in lines; names as in the ledger. */
+struct ref_count {
+	uint64_t to_lines, to_miss;
+	uint64_t from_lines, from_miss, from_clean_hit, from_owned_hit;
+	uint64_t partial_lines, partial_miss, fill_lines;
+	uint64_t read_miss, write_miss;
+	uint64_t made_dirty;
+	uint64_t wb_first, wb_last, wb_evictor;
+};
+
+struct ref_slice {
+	struct ref_set *set;
+	struct ref_count count[LLC_ACTORS];
+	uint64_t dram_read[LLC_CHANNELS], dram_write[LLC_CHANNELS];
+	uint64_t victims_m;		/* replaced lines that were M */
+};
+
+struct ref_llc {
+	unsigned int slices, sets, ways, ddio_ways;
+	struct ref_slice slice[LLC_MAX_SLICES];
+	uint64_t upgrade_miss;
+};
+
+struct ref_result {
+	enum llc_state before;
+	bool silent;
+	struct ref_cores invalidate, downgrade;
+	bool victim;
+	enum llc_state victim_state;
+	uint64_t victim_line;
+	struct ref_cores victim_sharers;
+};
+
+unsigned int ref_slice_of(unsigned int slices, uint64_t line);
+unsigned int ref_channel_of(uint64_t line);
+
+/* Return: NULL, or what is wrong with the geometry. */
+const char *ref_llc_init(struct ref_llc *llc, unsigned int slices, unsigned int sets,
+			 unsigned int ways, unsigned int ddio_ways);
+void ref_llc_free(struct ref_llc *llc);
+void ref_access(struct ref_llc *llc, enum llc_op op, uint64_t line, unsigned int who,
+		struct ref_result *r);
+
+/* The line's entry, untouched, or NULL. */
+const struct ref_line *ref_peek(const struct ref_llc *llc, uint64_t line);
+
+/* Lines in the slice that @who made dirty. */
+uint64_t ref_dirty_lines(const struct ref_llc *llc, unsigned int slice, unsigned int who);
+
+/*
+ * A core's private caches. L1 holds a part of what L2 holds, so whether a copy
+ * is modified is kept once, in L2, for both.
+ */
+struct ref_copy {
+	uint64_t line;
+	bool modified;
+};
+
+struct ref_l1_set {
+	unsigned int used;
+	uint64_t line[PRIV_WAYS];	/* most recent first */
+};
+
+struct ref_l2_set {
+	unsigned int used;
+	struct ref_copy copy[PRIV_WAYS];	/* most recent first */
+};
+
+struct ref_priv {
+	struct ref_l1_set l1[PRIV_L1_SETS];
+	struct ref_l2_set l2[PRIV_L2_SETS];
+	uint64_t l1_miss, l2_miss;
+};
+
+enum priv_hit ref_priv_lookup(struct ref_priv *p, uint64_t line, bool store, bool *upgrade);
+
+/* Return: true if L2 had to drop a line: *victim, *victim_modified. */
+bool ref_priv_fill(struct ref_priv *p, uint64_t line, bool modified,
+		   uint64_t *victim, bool *victim_modified);
+void ref_priv_dirty(struct ref_priv *p, uint64_t line);
+void ref_priv_clean(struct ref_priv *p, uint64_t line);
+void ref_priv_invalidate(struct ref_priv *p, uint64_t line);
+
+#endif /* REFMODEL_H */
