@@ -364,8 +364,8 @@ const char *ref_llc_init(struct ref_llc *llc, unsigned int slices, unsigned int 
 		return "ways: not 1 to 32";
 	if (ddio_ways > ways)
 		return "ddio_ways: more than ways";
-	if (sets < 1 || sets > 1u << 24)
-		return "sets: none, or too many";
+	if (sets < 1 || sets > 1u << 20)
+		return "sets: none, or more than 2^20";
 
 	llc->slices = slices;
 	llc->sets = sets;
@@ -514,6 +514,17 @@ bool ref_priv_fill(struct ref_priv *p, uint64_t line, bool modified,
 	l2_insert(p, (struct ref_copy){ line, modified });
 	l1_insert(p, line);
 	return full;
+}
+
+bool ref_priv_holds(const struct ref_priv *p, uint64_t line)
+{
+	const struct ref_l2_set *s = &p->l2[line % PRIV_L2_SETS];
+	unsigned int i;
+
+	for (i = 0; i < s->used; i++)
+		if (s->copy[i].line == line)
+			return true;
+	return false;
 }
 
 void ref_priv_dirty(struct ref_priv *p, uint64_t line)

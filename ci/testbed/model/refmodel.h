@@ -49,14 +49,19 @@ struct ref_set {
 	struct ref_line *list;		/* [used], most recent first */
 };
 
-/* What one actor did in one slice, in lines; names as in the ledger. */
+/* What one actor did in one slice, in lines; named as in the ledger. */
+#define REF_FIELDS(F)							\
+	F(to_lines) F(to_miss)						\
+	F(from_lines) F(from_miss) F(from_clean_hit) F(from_owned_hit)	\
+	F(partial_lines) F(partial_miss) F(fill_lines)			\
+	F(read_miss) F(write_miss)					\
+	F(made_dirty)							\
+	F(wb_first) F(wb_last) F(wb_evictor)
+
 struct ref_count {
-	uint64_t to_lines, to_miss;
-	uint64_t from_lines, from_miss, from_clean_hit, from_owned_hit;
-	uint64_t partial_lines, partial_miss, fill_lines;
-	uint64_t read_miss, write_miss;
-	uint64_t made_dirty;
-	uint64_t wb_first, wb_last, wb_evictor;
+#define REF_FIELD(name)	uint64_t name;
+	REF_FIELDS(REF_FIELD)
+#undef REF_FIELD
 };
 
 struct ref_slice {
@@ -128,6 +133,7 @@ enum priv_hit ref_priv_lookup(struct ref_priv *p, uint64_t line, bool store, boo
 /* Return: true if L2 had to drop a line: *victim, *victim_modified. */
 bool ref_priv_fill(struct ref_priv *p, uint64_t line, bool modified,
 		   uint64_t *victim, bool *victim_modified);
+bool ref_priv_holds(const struct ref_priv *p, uint64_t line);
 void ref_priv_dirty(struct ref_priv *p, uint64_t line);
 void ref_priv_clean(struct ref_priv *p, uint64_t line);
 void ref_priv_invalidate(struct ref_priv *p, uint64_t line);
