@@ -1,0 +1,134 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# For tests that make many checks: prints TAP, and runs ci/vm. Source it:
+#
+#	. "$(dirname "$0")/lib.sh"
+#	is "one and one" "$((1 + 1))" 2
+#	done_testing
+#
+# $tmp is an empty directory, removed at the end. A check that fails says what
+# it got; the test goes on. MEMIO_TEST_KERNEL names another kernel than stock.
+
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/memio-test.XXXXXX")
+tmp=$(cd "$tmp" && pwd -P)
+trap 'rm -rf "$tmp"' EXIT
+# A signal's default action would skip that.
+trap 'exit 1' INT TERM HUP
+
+checks=0 bad_checks=0
+
+ok() {
+	checks=$((checks + 1))
+	echo "ok $checks - $*"
+}
+
+not_ok() {
+	checks=$((checks + 1)) bad_checks=$((bad_checks + 1))
+	echo "not ok $checks - $*"
+}
+
+diag() { printf '%s\n' "$*" | sed 's/^/# /'; }
+
+# is TEXT GOT WANTED
+is() {
+	if [ "$2" = "$3" ]; then
+		ok "$1"
+	else
+		not_ok "$1"
+		diag "got: $2"
+		diag "wanted: $3"
+	fi
+}
+
+# like TEXT GOT REGEX (extended)
+like() {
+	if [[ $2 =~ $3 ]]; then
+		ok "$1"
+	else
+		not_ok "$1"
+		diag "got: $2"
+		diag "wanted a match of: $3"
+	fi
+}
+
+# check TEXT COMMAND [ARG...]: it succeeds.
+check() {
+	local text=$1
+	shift
+	if "$@"; then
+		ok "$text"
+	else
+		not_ok "$text"
+		diag "failed: $*"
+	fi
+}
+
+done_testing() {
+	echo "1..$checks"
+	[ $bad_checks = 0 ] || exit 1
+	exit 0
+}
+
+# vm [OPTION]... -- COMMAND...: ci/vm with the kernel for tests, and without
+# the models: tests that want them say `vm_model`.
+vm() { "$memio_top/ci/vm" --kernel "${MEMIO_TEST_KERNEL:-stock}" --no-model "$@"; }
+vm_model() { "$memio_top/ci/vm" --kernel "${MEMIO_TEST_KERNEL:-stock}" "$@"; }
+
+# run COMMAND...: sets $status, $out, $err (whole, without final newlines) and
+# $last, the last line on stderr, and $took, seconds.
+# shellcheck disable=SC2034
+run() {
+	local start=$SECONDS
+
+	status=0
+	"$@" >"$tmp/.out" 2>"$tmp/.err" || status=$?
+	took=$((SECONDS - start))
+	out=$(tr -d '\0' <"$tmp/.out")
+	err=$(tr -d '\0' <"$tmp/.err")
+	last=$(tail -n 1 "$tmp/.err" | tr -d '\0')
+}
+
+# explain: shows the last run's stderr when its status is not what was wanted.
+run_is() {
+	local text=$1 wanted=$2
+	shift 2
+	run "$@"
+	is "$text" "$status" "$wanted"
+	[ "$status" = "$wanted" ] || diag "$(tail -n 15 "$tmp/.err")"
+}
+
+# strays TOKEN: processes that have it in their command line, apart from this
+# test's own shells; waits a moment for the kernel to bury the dead.
+strays() {
+	local i pid list=
+
+	for ((i = 0; i < 50; i++)); do
+		list=
+		for pid in $(pgrep -f -- "$1" || :); do
+			case $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null || :) in
+			''|*ci/tests/*|*pgrep*) ;;
+			*) list+="$pid " ;;
+			esac
+		done
+		[ -n "$list" ] || return 0
+		sleep 0.1
+	done
+	# shellcheck disable=SC2086
+	ps -o pid,ppid,stat,args $list | cut -c 1-150
+}
+
+# namespace_users INODE: processes that are in the namespace net:[INODE] or
+# have it mounted.
+namespace_users() {
+	local p
+
+	for p in /proc/[0-9]*; do
+		if [ "$(readlink "$p/ns/net" 2>/dev/null)" = "$1" ] ||
+				grep -qF "$1" "$p/mountinfo" 2>/dev/null; then
+			echo "${p#/proc/}"
+		fi
+	done
+}
