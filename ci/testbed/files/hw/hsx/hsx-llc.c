@@ -8,7 +8,7 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
-#include "qemu/main-loop.h"
+#include "qemu/memalign.h"
 #include "hw/boards.h"
 #include "hw/i386/x86.h"
 #include "exec/memory.h"

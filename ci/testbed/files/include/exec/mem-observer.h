@@ -48,6 +48,9 @@ static inline bool dma_observed(const DmaMaster *m)
 }
 
 #ifdef NEED_CPU_H
+#include "cpu.h"
+#include "exec/memopidx.h"
+
 /*
  * What the translator knows of an access, in one constant.
  * bit 0: a store; bits 1-7: size in bytes; bits 8 and up: MMU index

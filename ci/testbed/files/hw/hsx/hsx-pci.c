@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The emulated Haswell-EP uncore on the PCI bus
+ *
+ * `-device hsx-uncore` is the UBOX (by which Linux maps buses to sockets; node
+ * 0, socket 0) and brings the rest of the machine with it, in the slots after
+ * its own:
+ *
+ *	slot	device
+ *	n	8086:2f1e UBOX, with the properties of the whole uncore
+ *	n+1	8086:2fc0 PCU; its CAPID4 says that there are two SBOXes
+ *	n+2.c	8086:2fb0, 2fb1, 2fb4, 2fb5 memory controller channel c
+ *	n+4	1234:6d69 the ledger (hsx-ledger.c)
+ *
+ * Memory controllers count CAS_COUNT (event 0x04; RD_REG 0x01, WR_WMM 0x04;
+ * underfill reads 0x02 and writes in read major mode 0x08 do not occur) and
+ * clockticks (event 0x00 and the fixed counter, 1,066.7 MHz of guest time).
+ * Registers are in configuration space: counters 0xa0, fixed counter 0xd0,
+ * selects 0xd8, fixed select 0xf0, box control 0xf4. What has passed since the
+ * last look is added at each access to them.
+ */
+#include "qemu/osdep.h"
+#include "qemu/timer.h"
+#include "qemu/units.h"
+#include "qapi/error.h"
+#include "hw/pci/pci.h"
+#include "hw/qdev-properties.h"
+#include "hsx.h"
+
+#define TYPE_HSX_UNCORE "hsx-uncore"
+#define TYPE_HSX_PCU "hsx-pcu"
+#define TYPE_HSX_IMC "hsx-imc"
+
+OBJECT_DECLARE_SIMPLE_TYPE(HsxUncore, HSX_UNCORE)
+OBJECT_DECLARE_SIMPLE_TYPE(HsxImc, HSX_IMC)
+
+struct HsxUncore {
+    PCIDevice pci;
+    uint32_t boxes, ways, ddio_ways;
+    uint64_t llc_size;
+    bool cpu_cache;
+    char *ledger, *trace;
+};
+
+struct HsxImc {
+    PCIDevice pci;
+    uint32_t channel;
+    uint64_t reads, writes;     /* counted up to here */
+    int64_t clock_ns;
+};
+
+#define MASK_48         ((1ull << 48) - 1)
+#define IMC_COUNTERS    4
+#define IMC_CTR(i)      (0xa0 + 8 * (i))
+#define IMC_FIXED_CTR   0xd0
+#define IMC_CTL(i)      (0xd8 + 4 * (i))
+#define IMC_FIXED_CTL   0xf0
+#define IMC_BOX_CTL     0xf4
+#define IMC_FIRST       0xa0
+#define IMC_END         0xf8
+
+#define CTL_EN          (1u << 22)
+#define BOX_RST_CTRL    (1u << 0)
+#define BOX_RST_CTRS    (1u << 1)
+#define BOX_FRZ         (1u << 8)
+
+static void imc_add(HsxImc *d, unsigned reg, uint64_t n)
+{
+    uint8_t *p = d->pci.config + reg;
+
+    pci_set_quad(p, (pci_get_quad(p) + n) & MASK_48);
+}
+
+/* Bring the counters up to date. Under the big lock, as all PCI accesses. */
+static void imc_count(HsxImc *d)
+{
+    int64_t now = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    uint64_t ticks = now * 16 / 15 - d->clock_ns * 16 / 15;
+    uint64_t reads = 0, writes = 0;
+
+    hsx_lock_all();
+    for (unsigned i = 0; i < hsx.geo.slices; i++) {
+        reads += hsx.box[i].slice.dram_read[d->channel];
+        writes += hsx.box[i].slice.dram_write[d->channel];
+    }
+    hsx_unlock_all();
+
+    if (!(pci_get_long(d->pci.config + IMC_BOX_CTL) & BOX_FRZ)) {
+        for (unsigned i = 0; i < IMC_COUNTERS; i++) {
+            uint32_t ctl = pci_get_long(d->pci.config + IMC_CTL(i));
+
+            if (!(ctl & CTL_EN)) {
+                continue;
+            }
+            switch (ctl & 0xff) {
+            case 0x00:
+                imc_add(d, IMC_CTR(i), ticks);
+                break;
+            case 0x04:
+                imc_add(d, IMC_CTR(i),
+                        (ctl & 0x100 ? reads - d->reads : 0) +
+                        (ctl & 0x400 ? writes - d->writes : 0));
+                break;
+            }
+        }
+        if (pci_get_long(d->pci.config + IMC_FIXED_CTL) & CTL_EN) {
+            imc_add(d, IMC_FIXED_CTR, ticks);
+        }
+    }
+    d->reads = reads;
+    d->writes = writes;
+    d->clock_ns = now;
+}
+
+static uint32_t imc_read(PCIDevice *pci, uint32_t addr, int len)
+{
+    if (addr >= IMC_FIRST && addr < IMC_END) {
+        imc_count(HSX_IMC(pci));
+    }
+    return pci_default_read_config(pci, addr, len);
+}
+
+static void imc_write(PCIDevice *pci, uint32_t addr, uint32_t val, int len)
+{
+    uint8_t *c = pci->config;
+
+    if (addr < IMC_FIRST || addr + len > IMC_END) {
+        pci_default_write_config(pci, addr, val, len);
+        return;
+    }
+
+    imc_count(HSX_IMC(pci));
+    for (int i = 0; i < len; i++) {
+        c[addr + i] = val >> 8 * i;
+    }
+    val = pci_get_long(c + IMC_BOX_CTL);
+    if (val & BOX_RST_CTRL) {
+        memset(c + IMC_CTL(0), 0, 4 * IMC_COUNTERS);
+        pci_set_long(c + IMC_FIXED_CTL, 0);
+    }
+    if (val & BOX_RST_CTRS) {
+        memset(c + IMC_CTR(0), 0, 8 * IMC_COUNTERS);
+        pci_set_quad(c + IMC_FIXED_CTR, 0);
+    }
+    pci_set_long(c + IMC_BOX_CTL, val & ~(BOX_RST_CTRL | BOX_RST_CTRS));
+}
+
+static void imc_realize(PCIDevice *pci, Error **errp)
+{
+    static const uint16_t id[LLC_CHANNELS] = { 0x2fb0, 0x2fb1, 0x2fb4, 0x2fb5 };
+
+    pci_config_set_device_id(pci->config, id[HSX_IMC(pci)->channel]);
+    pci_set_word(pci->config + PCI_STATUS, 0);
+}
+
+static Property imc_properties[] = {
+    DEFINE_PROP_UINT32("channel", HsxImc, channel, 0),
+    DEFINE_PROP_END_OF_LIST(),
+};
+
+static void imc_class_init(ObjectClass *klass, void *data)
+{
+    PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);
+
+    k->vendor_id = PCI_VENDOR_ID_INTEL;
+    k->device_id = 0x2fb0;
+    k->class_id = PCI_CLASS_SYSTEM_OTHER;
+    k->revision = 2;
+    k->realize = imc_realize;
+    k->config_read = imc_read;
+    k->config_write = imc_write;
+    device_class_set_props(DEVICE_CLASS(klass), imc_properties);
+    DEVICE_CLASS(klass)->user_creatable = false;
+}
+
+static void pcu_realize(PCIDevice *pci, Error **errp)
+{
+    pci_set_word(pci->config + PCI_STATUS, 0);
+    /* CAPID4: chop 0 (bits 7:6), a die with two SBOXes */
+    pci_set_long(pci->config + 0x94, 0);
+}
+
+static void pcu_class_init(ObjectClass *klass, void *data)
+{
+    PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);
+
+    k->vendor_id = PCI_VENDOR_ID_INTEL;
+    k->device_id = 0x2fc0;
+    k->class_id = PCI_CLASS_SYSTEM_OTHER;
+    k->revision = 2;
+    k->realize = pcu_realize;
+    DEVICE_CLASS(klass)->user_creatable = false;
+}
+
+static PCIDevice *sibling(PCIDevice *pci, unsigned slot, unsigned fn,
+                          const char *type)
+{
+    unsigned devfn = PCI_DEVFN(PCI_SLOT(pci->devfn) + slot, fn);
+
+    return pci_new_multifunction(devfn, true, type);
+}
+
+static void uncore_realize(PCIDevice *pci, Error **errp)
+{
+    ERRP_GUARD();
+    HsxUncore *d = HSX_UNCORE(pci);
+    PCIBus *bus = pci_get_bus(pci);
+    struct llc_geometry geo = {
+        .slices = d->boxes,
+        .ways = d->ways,
+        .ddio_ways = d->ddio_ways,
+    };
+    uint64_t row = (uint64_t)d->boxes * d->ways * LLC_LINE_BYTES;
+    PCIDevice *p;
+
+    if (hsx.present) {
+        error_setg(errp, "there is one uncore already");
+        return;
+    }
+    if (d->boxes < 1 || d->boxes > LLC_MAX_SLICES) {
+        error_setg(errp, "boxes: 1 to %d", LLC_MAX_SLICES);
+        return;
+    }
+    if (d->ways < 1 || d->ways > LLC_MAX_WAYS || d->ddio_ways > d->ways) {
+        error_setg(errp, "llc-ways: 1 to %d; ddio-ways: 0 to llc-ways",
+                   LLC_MAX_WAYS);
+        return;
+    }
+    if (!d->llc_size || d->llc_size % row || d->llc_size / row > UINT32_MAX) {
+        error_setg(errp, "llc-size: a multiple of boxes * llc-ways * %u = %"
+                   PRIu64, LLC_LINE_BYTES, row);
+        return;
+    }
+    geo.sets = d->llc_size / row;
+    if (!hsx_llc_start(&geo, d->cpu_cache, d->trace, errp)) {
+        return;
+    }
+    hsx.present = true;
+    hsx_ledger_start(d->ledger);
+
+    pci_set_word(pci->config + PCI_STATUS, 0);
+    pci_set_long(pci->config + 0x40, 0);    /* CPUNODEID */
+    pci_set_long(pci->config + 0x54, 0);    /* GIDNIDMAP */
+
+    pci_realize_and_unref(sibling(pci, 1, 0, TYPE_HSX_PCU), bus, errp);
+    for (unsigned i = 0; i < LLC_CHANNELS && !*errp; i++) {
+        p = sibling(pci, 2, i, TYPE_HSX_IMC);
+        qdev_prop_set_uint32(DEVICE(p), "channel", i);
+        pci_realize_and_unref(p, bus, errp);
+    }
+    if (!*errp) {
+        pci_realize_and_unref(sibling(pci, 4, 0, "hsx-ledger"), bus, errp);
+    }
+}
+
+static Property uncore_properties[] = {
+    DEFINE_PROP_UINT32("boxes", HsxUncore, boxes, 8),
+    DEFINE_PROP_SIZE("llc-size", HsxUncore, llc_size, 20 * MiB),
+    DEFINE_PROP_UINT32("llc-ways", HsxUncore, ways, 20),
+    DEFINE_PROP_UINT32("ddio-ways", HsxUncore, ddio_ways, 2),
+    DEFINE_PROP_BOOL("cpu-cache", HsxUncore, cpu_cache, false),
+    DEFINE_PROP_STRING("ledger", HsxUncore, ledger),
+    DEFINE_PROP_STRING("trace", HsxUncore, trace),
+    DEFINE_PROP_END_OF_LIST(),
+};
+
+static void uncore_class_init(ObjectClass *klass, void *data)
+{
+    PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);
+    DeviceClass *dc = DEVICE_CLASS(klass);
+
+    k->vendor_id = PCI_VENDOR_ID_INTEL;
+    k->device_id = 0x2f1e;
+    k->class_id = PCI_CLASS_SYSTEM_OTHER;
+    k->revision = 2;
+    k->realize = uncore_realize;
+    dc->desc = "Haswell-EP uncore: CBox and IMC counters, LLC, ledger";
+    dc->hotpluggable = false;
+    device_class_set_props(dc, uncore_properties);
+    set_bit(DEVICE_CATEGORY_MISC, dc->categories);
+}
+
+#define HSX_PCI_TYPE(n, size, init) {                           \
+    .name = n,                                                  \
+    .parent = TYPE_PCI_DEVICE,                                  \
+    .instance_size = size,                                      \
+    .class_init = init,                                         \
+    .interfaces = (InterfaceInfo[]) {                           \
+        { INTERFACE_CONVENTIONAL_PCI_DEVICE }, { }              \
+    },                                                          \
+}
+
+static const TypeInfo hsx_types[] = {
+    HSX_PCI_TYPE(TYPE_HSX_UNCORE, sizeof(HsxUncore), uncore_class_init),
+    HSX_PCI_TYPE(TYPE_HSX_PCU, sizeof(PCIDevice), pcu_class_init),
+    HSX_PCI_TYPE(TYPE_HSX_IMC, sizeof(HsxImc), imc_class_init),
+};
+
+DEFINE_TYPES(hsx_types)

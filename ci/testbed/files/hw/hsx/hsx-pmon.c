@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The performance counters of the CBoxes, and their MSRs
+ *
+ * Register layout and events: Intel, "Xeon Processor E5 v3 and E7 v3 Family
+ * Uncore Performance Monitoring Reference Manual", as Linux' uncore_snbep.c
+ * and libpfm4's event tables use them. Box n has 16 MSRs from 0xe00 + 16 n:
+ *
+ *	0	box control: reset of controls (bit 0) and counters (bit 1),
+ *		freeze (bit 8)
+ *	1-4	event selects: event 7:0, umask 15:8, reset 17, edge 18,
+ *		tid_en 19, overflow enable 20, enable 22, invert 23, threshold 31:24
+ *	5, 6	filter 0: tid 5:0, state 23:17 (I S E M F D M'); filter 1: node
+ *		15:0, opcode 28:20
+ *	7	status: an overflow of counter n sets bit n; write 1 to clear
+ *	8-11	48-bit counters
+ *
+ * 0x700 freezes (bit 31) and unfreezes (bit 29) all boxes.
+ *
+ * Counted, per request (what a request is: HsxRequest):
+ *
+ *	0x00	CLOCKTICKS, 2.5 GHz of guest time
+ *	0x34	LLC_LOOKUP: DATA_READ 0x03 and READ 0x21 (requests that read),
+ *		WRITE 0x05 (device writes and cores' write-backs), ANY 0x11,
+ *		NID 0x41 (as ANY); only lines in a state of the filter
+ *	0x35	TOR_INSERTS: by opcode, all or misses; WB, EVICTION (a line was
+ *		replaced), ALL; LOCAL is the same, as there is one socket, and
+ *		REMOTE is nothing; NID_* with node 0 in the filter
+ *	0x37	LLC_VICTIMS by state: M 0x01, E 0x02, S and I 0x04, NID 0x40
+ *
+ * with tid_en only for requests of the filter's tid: 0x3e is PCIe, a core is
+ * twice its number. All else reads zero, and is named once on stderr: other
+ * events and sub-events, edge detection, threshold and invert, and the events
+ * of UBOX, SBOX and PCU.
+ *
+ * The box's lock is held while it counts; MSR accesses take it.
+ */
+#include "qemu/osdep.h"
+#include "qemu/error-report.h"
+#include "qemu/timer.h"
+#include "hsx.h"
+
+#define MASK_48         ((1ull << 48) - 1)
+
+#define MSR_U_FIRST     0x700   /* UBOX, PCU and SBOX */
+#define MSR_U_LAST      0x77f
+#define MSR_GLOBAL_CTL  0x700
+#define MSR_GLOBAL_STATUS 0x701
+#define MSR_GLOBAL_CONFIG 0x702
+#define MSR_CBOX        0xe00
+#define MSR_CBOX_STEP   0x10
+
+#define GLOBAL_FRZ_ALL  (1u << 31)
+#define GLOBAL_UNFRZ_ALL (1u << 29)
+
+#define BOX_RST_CTRL    (1u << 0)
+#define BOX_RST_CTRS    (1u << 1)
+#define BOX_FRZ         (1u << 8)
+
+#define CTL_EVENT(c)    ((c) & 0xff)
+#define CTL_UMASK(c)    ((c) >> 8 & 0xff)
+#define CTL_RST         (1u << 17)
+#define CTL_EDGE        (1u << 18)
+#define CTL_TID_EN      (1u << 19)
+#define CTL_EN          (1u << 22)
+#define CTL_INVERT      (1u << 23)
+#define CTL_THRESH(c)   ((c) >> 24 & 0xff)
+
+#define EV_CLOCKTICKS   0x00
+#define EV_LLC_LOOKUP   0x34
+#define EV_TOR_INSERTS  0x35
+#define EV_LLC_VICTIMS  0x37
+
+#define UCLK_PER_10NS   25
+
+static bool frozen_all;
+static uint64_t umisc[MSR_U_LAST - MSR_U_FIRST + 1];
+
+/* Say once for each event and umask that nothing counts it. */
+static void not_modelled(const char *what, uint64_t ctl)
+{
+    static QemuSpin lock;
+    static GHashTable *said;
+    char *key = g_strdup_printf("%s event 0x%02x umask 0x%02x%s", what,
+                                (unsigned)CTL_EVENT(ctl),
+                                (unsigned)CTL_UMASK(ctl),
+                                ctl & (CTL_EDGE | CTL_INVERT) ||
+                                CTL_THRESH(ctl) ? " with edge, invert or "
+                                                  "threshold" : "");
+    bool first;
+
+    qemu_spin_lock(&lock);
+    if (!said) {
+        said = g_hash_table_new(g_str_hash, g_str_equal);
+    }
+    first = !g_hash_table_contains(said, key);
+    if (first) {
+        g_hash_table_add(said, g_strdup(key));
+    }
+    qemu_spin_unlock(&lock);
+
+    if (first) {
+        warn_report("hsx: %s is not modelled and reads zero", key);
+    }
+    g_free(key);
+}
+
+static bool modelled(uint64_t ctl)
+{
+    if (ctl & (CTL_EDGE | CTL_INVERT) || CTL_THRESH(ctl)) {
+        return false;
+    }
+    switch (CTL_EVENT(ctl)) {
+    case EV_CLOCKTICKS:
+        return true;
+    case EV_LLC_LOOKUP:
+        switch (CTL_UMASK(ctl)) {
+        case 0x03: case 0x05: case 0x09: case 0x11: case 0x21: case 0x41:
+            return true;
+        }
+        return false;
+    case EV_TOR_INSERTS:
+        switch (CTL_UMASK(ctl)) {
+        case 0x01: case 0x03: case 0x04: case 0x08: case 0x0a: case 0x10:
+        case 0x21: case 0x23: case 0x28: case 0x2a:
+        case 0x41: case 0x43: case 0x44: case 0x48: case 0x4a: case 0x50:
+        case 0x81: case 0x83: case 0x88: case 0x8a:
+            return true;
+        }
+        return false;
+    case EV_LLC_VICTIMS:
+        return CTL_UMASK(ctl) && !(CTL_UMASK(ctl) & 0x90);
+    }
+    return false;
+}
+
+static unsigned count_lookup(unsigned umask, unsigned states,
+                             const HsxRequest *req)
+{
+    bool kind;
+
+    switch (umask) {
+    case 0x03: case 0x21:
+        kind = !req->write;
+        break;
+    case 0x05:
+        kind = req->write;
+        break;
+    case 0x11: case 0x41:
+        kind = true;
+        break;
+    default:    /* remote snoops */
+        kind = false;
+    }
+    return kind && states & 1u << req->r->before;
+}
+
+static unsigned count_tor(unsigned umask, unsigned opcode, bool node0,
+                          const HsxRequest *req)
+{
+    bool wb = req->opcode == HSX_WBMTOI;
+    bool miss = req->r->before == LLC_I && !wb;
+    bool same = hsx_opcode[req->opcode] == opcode;
+
+    if (umask & 0x80 || (umask & 0x40 && !node0)) {
+        return 0;
+    }
+    switch (umask & 0x1f) {
+    case 0x01:
+        return same;
+    case 0x03:
+        return same && miss;
+    case 0x04:
+        return req->r->victim;
+    case 0x08:
+        /* LOCAL: requests only; ALL: with evictions */
+        return 1 + (!(umask & 0x20) && req->r->victim);
+    case 0x0a:
+        return miss;
+    case 0x10:
+        return wb;
+    }
+    return 0;
+}
+
+static unsigned count_victims(unsigned umask, bool node0,
+                              const HsxRequest *req)
+{
+    static const uint8_t bit[] = {
+        [LLC_M] = 0x01, [LLC_E] = 0x02, [LLC_S] = 0x04,
+    };
+
+    return req->r->victim && (!(umask & 0x40) || node0) &&
+           umask & bit[req->r->victim_state];
+}
+
+static void add(HsxPmon *p, unsigned i, uint64_t n)
+{
+    HsxCounter *c = &p->counter[i];
+
+    c->ctr += n;
+    if (c->ctr > MASK_48) {
+        c->ctr &= MASK_48;
+        p->status |= 1u << i;
+    }
+}
+
+/**
+ * hsx_pmon_count: a request passes through a box whose counters are active
+ */
+void hsx_pmon_count(HsxBox *box, const HsxRequest *req)
+{
+    HsxPmon *p = &box->pmon;
+    bool node0 = p->filter[1] & 1;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(p->counter); i++) {
+        uint64_t ctl = p->counter[i].ctl;
+        unsigned umask = CTL_UMASK(ctl), n = 0;
+
+        if (!(ctl & CTL_EN) ||
+            (ctl & CTL_TID_EN && (p->filter[0] & 0x3f) != req->tid) ||
+            !modelled(ctl)) {
+            continue;
+        }
+        switch (CTL_EVENT(ctl)) {
+        case EV_LLC_LOOKUP:
+            n = count_lookup(umask, p->filter[0] >> 17 & 0x7f, req);
+            break;
+        case EV_TOR_INSERTS:
+            n = count_tor(umask, p->filter[1] >> 20 & 0x1ff, node0, req);
+            break;
+        case EV_LLC_VICTIMS:
+            n = count_victims(umask, node0, req);
+            break;
+        }
+        if (n) {
+            add(p, i, n);
+        }
+    }
+}
+
+/* Count the clockticks so far; before anything about the box changes. */
+static void count_clock(HsxPmon *p)
+{
+    int64_t now = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+
+    if (p->active) {
+        for (unsigned i = 0; i < ARRAY_SIZE(p->counter); i++) {
+            uint64_t ctl = p->counter[i].ctl;
+
+            if (ctl & CTL_EN && CTL_EVENT(ctl) == EV_CLOCKTICKS &&
+                modelled(ctl)) {
+                add(p, i, now * UCLK_PER_10NS / 10 -
+                    p->clock_ns * UCLK_PER_10NS / 10);
+            }
+        }
+    }
+    p->clock_ns = now;
+}
+
+static void update_active(HsxPmon *p)
+{
+    p->active = false;
+    if (frozen_all || p->box_ctl & BOX_FRZ) {
+        return;
+    }
+    for (unsigned i = 0; i < ARRAY_SIZE(p->counter); i++) {
+        p->active |= !!(p->counter[i].ctl & CTL_EN);
+    }
+}
+
+static void box_write(HsxPmon *p, unsigned reg, uint64_t val)
+{
+    count_clock(p);
+    switch (reg) {
+    case 0x0:
+        for (unsigned i = 0; i < ARRAY_SIZE(p->counter); i++) {
+            if (val & BOX_RST_CTRL) {
+                p->counter[i].ctl = 0;
+            }
+            if (val & BOX_RST_CTRS) {
+                p->counter[i].ctr = 0;
+            }
+        }
+        p->box_ctl = val & ~(uint64_t)(BOX_RST_CTRL | BOX_RST_CTRS);
+        break;
+    case 0x1 ... 0x4:
+        if (val & CTL_RST) {
+            p->counter[reg - 1].ctr = 0;
+        }
+        p->counter[reg - 1].ctl = val & ~(uint64_t)CTL_RST;
+        if (val & CTL_EN && !modelled(val)) {
+            not_modelled("CBox", val);
+        }
+        break;
+    case 0x5: case 0x6:
+        p->filter[reg - 5] = val;
+        break;
+    case 0x7:
+        p->status &= ~val;
+        break;
+    case 0x8 ... 0xb:
+        p->counter[reg - 8].ctr = val & MASK_48;
+        break;
+    }
+    update_active(p);
+}
+
+static uint64_t box_read(HsxPmon *p, unsigned reg)
+{
+    count_clock(p);
+    switch (reg) {
+    case 0x0:
+        return p->box_ctl;
+    case 0x1 ... 0x4:
+        return p->counter[reg - 1].ctl;
+    case 0x5: case 0x6:
+        return p->filter[reg - 5];
+    case 0x7:
+        return p->status;
+    case 0x8 ... 0xb:
+        return p->counter[reg - 8].ctr;
+    }
+    return 0;
+}
+
+/* UBOX, PCU and SBOX: registers that keep what is written; nothing counts. */
+static void umisc_write(uint32_t msr, uint64_t val)
+{
+    if (msr == MSR_GLOBAL_CTL) {
+        hsx_lock_all();
+        if (val & (GLOBAL_FRZ_ALL | GLOBAL_UNFRZ_ALL)) {
+            for (unsigned i = 0; i < hsx.geo.slices; i++) {
+                count_clock(&hsx.box[i].pmon);
+            }
+            frozen_all = val & GLOBAL_FRZ_ALL;
+            for (unsigned i = 0; i < hsx.geo.slices; i++) {
+                update_active(&hsx.box[i].pmon);
+            }
+        }
+        hsx_unlock_all();
+        return;
+    }
+    if (msr == MSR_GLOBAL_STATUS || msr == MSR_GLOBAL_CONFIG) {
+        return;
+    }
+    /* event selects of the UBOX, the PCU and the four SBOXes */
+    if (val & CTL_EN &&
+        ((msr >= 0x705 && msr <= 0x706) || (msr >= 0x711 && msr <= 0x714) ||
+         (msr >= 0x720 && msr <= 0x747 && (msr - 0x720) % 10 >= 1 &&
+          (msr - 0x720) % 10 <= 4))) {
+        not_modelled(msr < 0x710 ? "UBOX" : msr < 0x720 ? "PCU" : "SBOX", val);
+    }
+    umisc[msr - MSR_U_FIRST] = val;
+}
+
+/**
+ * hsx_wrmsr: a vCPU writes an MSR that the CPU itself does not have
+ *
+ * Returns: true if it is one of the uncore's.
+ */
+bool hsx_wrmsr(uint32_t msr, uint64_t val)
+{
+    unsigned n = (msr - MSR_CBOX) / MSR_CBOX_STEP;
+
+    if (!hsx.present) {
+        return false;
+    }
+    if (msr >= MSR_CBOX && n < LLC_MAX_SLICES) {
+        if (n < hsx.geo.slices) {
+            qemu_spin_lock(&hsx.box[n].lock);
+            box_write(&hsx.box[n].pmon, msr % MSR_CBOX_STEP, val);
+            qemu_spin_unlock(&hsx.box[n].lock);
+        }
+        return true;
+    }
+    if (msr >= MSR_U_FIRST && msr <= MSR_U_LAST) {
+        umisc_write(msr, val);
+        return true;
+    }
+    return false;
+}
+
+/**
+ * hsx_rdmsr: a vCPU reads an MSR that the CPU itself does not have
+ *
+ * Returns: true if it is one of the uncore's.
+ */
+bool hsx_rdmsr(uint32_t msr, uint64_t *val)
+{
+    unsigned n = (msr - MSR_CBOX) / MSR_CBOX_STEP;
+
+    if (!hsx.present) {
+        return false;
+    }
+    if (msr >= MSR_CBOX && n < LLC_MAX_SLICES) {
+        *val = 0;
+        if (n < hsx.geo.slices) {
+            qemu_spin_lock(&hsx.box[n].lock);
+            *val = box_read(&hsx.box[n].pmon, msr % MSR_CBOX_STEP);
+            qemu_spin_unlock(&hsx.box[n].lock);
+        }
+        return true;
+    }
+    if (msr >= MSR_U_FIRST && msr <= MSR_U_LAST) {
+        *val = msr == MSR_GLOBAL_CONFIG ? hsx.geo.slices :
+               umisc[msr - MSR_U_FIRST];
+        return true;
+    }
+    return false;
+}
