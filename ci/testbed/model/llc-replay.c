@@ -180,8 +180,9 @@ int main(int argc, char **argv)
 	read_header(&llc);
 	t.records = replay(&llc);
 	if (llc.upgrade_miss)
-		fprintf(stderr, "llc-replay: %s: warning: %" PRIu64 " upgrades of lines that were not "
-			"there; taken for stores\n", name, llc.upgrade_miss);
+		fprintf(stderr, "llc-replay: %s: warning: %" PRIu64
+			" upgrades of lines that were not there; taken for stores\n",
+			name, llc.upgrade_miss);
 	sum_up(&llc, &t);
 	tally_print(&t, stdout);
 	if (fflush(stdout) || ferror(stdout))

@@ -487,20 +487,15 @@ void pair_check_inclusion(const struct pair *p)
 	for (i = 0; i < p->geo.slices; i++) {
 		for (set = 0; set < p->geo.sets; set++) {
 			const struct ref_set *s = &p->ref.slice[i].set[set];
-			unsigned int j, k;
+			unsigned int j;
 
 			for (j = 0; j < s->used; j++) {
-				const struct ref_line *l = &s->list[j];
-				bool found = false;
+				int owner = s->list[j].owner;
+				uint64_t line = s->list[j].line;
 
-				if (l->owner == REF_NO_CORE)
-					continue;
-				for (k = 0; k < PRIV_WAYS; k++)
-					found |= p->lib_priv[l->owner].l2[l->line % PRIV_L2_SETS][k] >>
-						 2 == l->line;
-				if (!found)
-					differ(p, "core %d owns line 0x%" PRIx64 ", but has it not",
-					       l->owner, l->line);
+				if (owner != REF_NO_CORE && !priv_holds(&p->lib_priv[owner], line))
+					differ(p, "core %d owns line 0x%" PRIx64
+					       ", but has it not", owner, line);
 			}
 		}
 	}

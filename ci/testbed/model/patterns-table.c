@@ -14,8 +14,10 @@
  *	miss	reads that missed + writes that missed
  *	dirty	the same + writes that hit a clean line
  *
- * A bias is (estimate - truth) / truth. The truth counts a line when it goes,
- * `dirty` when it becomes dirty: the difference is what the dirty lines grew by.
+ * A bias is (estimate - truth) / truth. The last columns: writes that hit a
+ * clean line, and by how much the devices' dirty lines grew. The truth counts a
+ * line when it goes, `dirty` when it becomes dirty, so with full lines the
+ * bias of `dirty` is that growth and nothing else.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,15 +44,18 @@ static const char *bias(char text[16], double estimate, double truth)
 
 static void table(bool private, unsigned int steps, const char *text)
 {
+	static const char rule[] = "----------------------------------------------------";
+	static const int width[] = { 50, 8, 8, 9, 9, 8, 8, 8, 8 };
 	unsigned int i;
 
 	printf("\n%s\n\n", private ? "CPU through its L1 and L2" :
 				     "CPU without private caches: every access reaches the LLC");
-	printf("| %-50s | %8s | %8s | %9s | %9s | %8s | %8s | %8s |\n", "load (20 MiB, 20 ways, 2 DDIO)",
-	       "truth", "evictor", "4.1:truth", "4.1:evict", "miss", "dirty", "clean h.");
-	printf("|%.52s|%.10s|%.10s|%.11s|%.11s|%.10s|%.10s|%.10s|\n",
-	       "----------------------------------------------------", "-----------", "-----------",
-	       "-----------", "-----------", "-----------", "-----------", "-----------");
+	printf("| %-50s | %8s | %8s | %9s | %9s | %8s | %8s | %8s | %8s |\n",
+	       "load (20 MiB, 20 ways, 2 DDIO)", "truth", "evictor", "4.1:truth", "4.1:evict",
+	       "miss", "dirty", "clean", "grown");
+	for (i = 0; i < sizeof(width) / sizeof(width[0]); i++)
+		printf("|%.*s", width[i] + 2, rule);
+	printf("|\n");
 	for (i = 0; i < pattern_count; i++) {
 		char b[4][16];
 		struct pattern_figures f;
@@ -64,10 +69,11 @@ static void table(bool private, unsigned int steps, const char *text)
 		miss = f.to_miss + f.from_miss;
 		all = miss + f.cpu_miss;
 		formula = f.to_miss + (all > 0 ? miss / all * f.wb_all : 0);
-		printf("| %-50s | %8.0f | %8.0f | %9s | %9s | %8s | %8s | %8" PRIu64 " |\n",
-		       patterns[i].name, truth, evictor, bias(b[0], formula, truth),
-		       bias(b[1], formula, evictor), bias(b[2], miss, truth),
-		       bias(b[3], miss + f.from_clean_hit, truth), f.from_clean_hit);
+		printf("| %-50s | %8.0f | %8.0f | %9s | %9s | %8s | %8s | %8" PRIu64
+		       " | %8" PRId64 " |\n", patterns[i].name, truth, evictor,
+		       bias(b[0], formula, truth), bias(b[1], formula, evictor),
+		       bias(b[2], miss, truth), bias(b[3], miss + f.from_clean_hit, truth),
+		       f.from_clean_hit, f.dirty_grown);
 		fflush(stdout);
 	}
 }

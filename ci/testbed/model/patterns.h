@@ -40,7 +40,7 @@ struct pattern_figures {
 	uint64_t wb_first, wb_last, wb_evictor;
 	uint64_t cpu_miss;		/* the CPU's loads and stores */
 	uint64_t wb_all;		/* everyone's write-backs */
-	uint64_t dirty_grown;		/* change of the dirty lines, two's complement */
+	int64_t dirty_grown;		/* change of the dirty lines */
 };
 
 extern const struct pattern patterns[];

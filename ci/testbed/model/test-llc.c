@@ -867,6 +867,8 @@ static void victim_leaves_with_its_copies(void **state)
 
 static void dirty_lines_by_first_dirtier(void **state)
 {
+	uint64_t lines[LLC_ACTORS] = { 100 };
+
 	(void)state;
 	start(4, 8, 4, 2, 0);
 	store(0, 1);
@@ -879,6 +881,11 @@ static void dirty_lines_by_first_dirtier(void **state)
 	assert_int_equal(pair_dirty_lines(&m, DEV), 1);
 	assert_int_equal(pair_dirty_lines(&m, DEV2), 1);
 	assert_int_equal(pair_dirty_lines(&m, 1), 0);
+	/* Each slice adds to what is there already. */
+	for (unsigned int i = 0; i < 4; i++)
+		llc_dirty_lines(&m.lib[i], lines);
+	assert_int_equal(lines[0], 100 + 2);
+	assert_int_equal(lines[DEV], 1);
 	finish();
 }
 
