@@ -9,8 +9,9 @@
  * wrong in the same way.
  *
  * First the named tests, in the order of the text; then random sequences over
- * many geometries: of the LLC alone, of private caches alone, of whole
- * machines; last the load patterns of patterns.c, shortened.
+ * many geometries: of the LLC alone, of private caches alone, of whole machines
+ * whose cores obey the LLC at once, and late; last the load patterns of
+ * patterns.c, shortened.
  *
  * MODEL_SEEDS=N runs N seeds of each random test instead of the default;
  * MODEL_SEED=S starts at S (a failure names its seed).
@@ -1405,6 +1406,115 @@ static void random_large_machines(void **state)
 				    between(0, 3), 60000);
 }
 
+/*
+ * Orders that come late. The emulated machine's cores are threads: what the
+ * LLC takes from a core goes into its mailbox, which it reads when it likes,
+ * but always with the lock held before it asks the LLC for anything. Until then
+ * it may hit a copy that it has lost; its write-back of one is the message that
+ * crosses an invalidation. The LLC must still see legal sequences only.
+ */
+static struct {
+	unsigned int mails;
+	struct {
+		uint64_t line;
+		bool downgrade;
+	} mail[256];
+} mailbox[LLC_MAX_CORES];
+
+static void read_mail(unsigned int core)
+{
+	unsigned int i;
+
+	for (i = 0; i < mailbox[core].mails; i++) {
+		if (mailbox[core].mail[i].downgrade)
+			pair_clean(&m, core, mailbox[core].mail[i].line);
+		else
+			pair_invalidate(&m, core, mailbox[core].mail[i].line);
+	}
+	mailbox[core].mails = 0;
+}
+
+static void post_mail(uint32_t cores, uint64_t line, bool downgrade)
+{
+	unsigned int core, n;
+
+	for (core = 0; core < m.cores; core++) {
+		if (!(cores >> core & 1))
+			continue;
+		if (mailbox[core].mails == 256)
+			read_mail(core);
+		n = mailbox[core].mails++;
+		mailbox[core].mail[n].line = line;
+		mailbox[core].mail[n].downgrade = downgrade;
+	}
+}
+
+static void posted_access(enum llc_op op, uint64_t line, unsigned int who)
+{
+	const struct ref_line *l = ref_peek(&m.ref, line);
+	struct llc_result r;
+
+	/* Legal? A load or store is not the owner's, an upgrade a sharer's. */
+	if (op == LLC_CPU_LOAD || op == LLC_CPU_STORE)
+		assert_false(l && l->owner == (int)who);
+	if (op == LLC_CPU_UPGRADE)
+		assert_true(l && l->sharers.has[who] && l->owner != (int)who);
+	r = pair_access(&m, op, line, who);
+	post_mail(r.invalidate, line, false);
+	post_mail(r.downgrade, line, true);
+	if (r.victim)
+		post_mail(r.victim_sharers, r.victim_line, false);
+}
+
+static void late_cpu(unsigned int core, uint64_t line, bool st)
+{
+	bool up, modified;
+	uint64_t victim;
+
+	if (rnd() % 2)
+		read_mail(core);
+	if (pair_lookup(&m, core, line, st, &up) != PRIV_MISS && !up)
+		return;
+	read_mail(core);
+	if (up && ref_priv_holds(&m.ref_priv[core], line)) {
+		posted_access(LLC_CPU_UPGRADE, line, core);
+		pair_dirty(&m, core, line);
+		return;
+	}
+	posted_access(st ? LLC_CPU_STORE : LLC_CPU_LOAD, line, core);
+	if (!pair_fill(&m, core, line, st, &victim, &modified) || !modified)
+		return;
+	/* The lock is given back before the victim's is taken. */
+	if (rnd() % 4 == 0)
+		posted_access(random_dev_op(), victim, DEV);
+	posted_access(LLC_CPU_WB, victim, core);
+}
+
+static void random_late_orders(void **state)
+{
+	(void)state;
+	for (first_seed(60); next_seed(); ) {
+		unsigned int slices = between(1, 8), sets = between(1, rnd() % 2 ? 8 : 200);
+		unsigned int ways = between(1, 20), cores = between(1, 5), i;
+		struct mix mix = random_mix(sets, slices * sets * ways);
+
+		start(slices, sets, ways, between(0, ways), cores);
+		for (i = 0; i < 6000; i++) {
+			uint64_t line = random_line(&mix);
+
+			if (rnd() % 4)
+				late_cpu(rnd() % cores, line, rnd() % 3 == 0);
+			else
+				posted_access(random_dev_op(), line, random_actor(3));
+		}
+		for (i = 0; i < cores; i++)
+			read_mail(i);
+		pair_check_inclusion(&m);
+		assert_int_equal(m.ref.upgrade_miss, 0);
+		finish();
+	}
+}
+
 static void load_patterns(void **state)
 {
 	unsigned int i;
@@ -1478,6 +1588,7 @@ int main(void)
 		cmocka_unit_test(random_private_caches),
 		cmocka_unit_test(random_small_machines),
 		cmocka_unit_test(random_large_machines),
+		cmocka_unit_test(random_late_orders),
 		cmocka_unit_test(load_patterns),
 	};
 
