@@ -42,6 +42,11 @@ static const char *bias(char text[16], double estimate, double truth)
 	return text;
 }
 
+static bool wanted(const struct pattern *p, const char *text)
+{
+	return !text || strstr(p->name, text);
+}
+
 static void table(bool private, unsigned int steps, const char *text)
 {
 	static const char rule[] = "----------------------------------------------------";
@@ -61,7 +66,7 @@ static void table(bool private, unsigned int steps, const char *text)
 		struct pattern_figures f;
 		double truth, evictor, formula, miss, all;
 
-		if (text && !strstr(patterns[i].name, text))
+		if (!wanted(&patterns[i], text))
 			continue;
 		pattern_run(&patterns[i], private, steps, &f);
 		truth = f.to_miss + f.wb_first;
@@ -104,6 +109,12 @@ int main(int argc, char **argv)
 	}
 	if (steps < 2) {
 		fprintf(stderr, "patterns-table: --steps: at least 2\n");
+		return 2;
+	}
+	for (i = 0; i < (int)pattern_count && !wanted(&patterns[i], text); i++)
+		;
+	if (i == (int)pattern_count) {
+		fprintf(stderr, "patterns-table: no load's name holds '%s'\n", text);
 		return 2;
 	}
 	if (direct)
