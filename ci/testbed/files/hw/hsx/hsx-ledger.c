@@ -20,12 +20,16 @@
  *
  * At exit all marks and the final account are written to the ledger file.
  *
- * In the sums, DMA of a device stays with it when it is unplugged.
+ * `block` is QEMU's own count of what it moved between each disk and its
+ * backing file, made without us: the payload of the disk's DMA.
+ *
+ * What a device moved stays on the books when it is unplugged.
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
 #include "qemu/notify.h"
 #include "sysemu/sysemu.h"
+#include "sysemu/block-backend.h"
 #include "hw/pci/pci.h"
 #include "hsx.h"
 
@@ -197,6 +201,37 @@ static void put_tor(GString *j, const char *key, uint64_t tor[HSX_OPCODES][2],
     g_string_append_c(j, '}');
 }
 
+/* The PCI device that a disk's controller is, or NULL. */
+static DeviceState *pci_of(DeviceState *dev)
+{
+    while (dev && !object_dynamic_cast(OBJECT(dev), TYPE_PCI_DEVICE)) {
+        dev = dev->parent_bus ? dev->parent_bus->parent : NULL;
+    }
+    return dev;
+}
+
+static void put_block(GString *j)
+{
+    const char *sep = "";
+
+    g_string_append(j, ",\n \"block\": {");
+    for (BlockBackend *blk = blk_all_next(NULL); blk; blk = blk_all_next(blk)) {
+        DeviceState *dev = pci_of(blk_get_attached_dev(blk));
+        const BlockAcctStats *stats = blk_get_stats(blk);
+
+        if (dev) {
+            g_autofree char *address = address_of(dev);
+
+            g_string_append_printf(j, "%s\n  \"%s\": {", sep, address);
+            put(j, "read_bytes", stats->nr_bytes[BLOCK_ACCT_READ]);
+            put(j, "write_bytes", stats->nr_bytes[BLOCK_ACCT_WRITE]);
+            g_string_append_c(j, '}');
+            sep = ",";
+        }
+    }
+    g_string_append_c(j, '}');
+}
+
 /* All accounts, without the enclosing braces. Under the big lock. */
 static void put_accounts(GString *j)
 {
@@ -235,6 +270,7 @@ static void put_accounts(GString *j)
     }
     g_string_append(j, "]");
     hsx_unlock_all();
+    put_block(j);
     g_free(s);
 }
 

@@ -149,6 +149,7 @@ void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 		a->write_miss += !w;
 		break;
 	case LLC_CPU_UPGRADE:
+		a->write_miss += !w;
 		r->silent = w && w->sharers == self;
 		break;
 	case LLC_CPU_WB:
@@ -227,7 +228,7 @@ void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 }
 
 /**
- * llc_dirty_lines() - how many lines are dirty now, by who made them so
+ * llc_dirty_lines() - how many lines are dirty now, by who made them so (first)
  * @lines:	added to, an entry for each actor
  */
 void llc_dirty_lines(const struct llc_slice *s, uint64_t lines[LLC_ACTORS])
@@ -278,16 +279,9 @@ static unsigned int priv_choose(const uint64_t *set)
 static void priv_fill_l1(struct priv_cache *p, uint64_t entry)
 {
 	uint64_t *set = p->l1[(entry >> 2) % PRIV_L1_SETS];
-	unsigned int i = priv_choose(set);
-	uint64_t victim = set[i];
 
-	priv_front(set, i, entry);
-	if ((victim & PRIV_VALID) && (victim & PRIV_MODIFIED)) {
-		uint64_t *below = p->l2[(victim >> 2) % PRIV_L2_SETS];
-
-		/* L2 holds all that L1 holds */
-		below[priv_find(below, victim >> 2)] |= PRIV_MODIFIED;
-	}
+	/* The victim stays in L2, in the state that it has there, too. */
+	priv_front(set, priv_choose(set), entry);
 }
 
 /**
@@ -343,10 +337,8 @@ bool priv_fill(struct priv_cache *p, uint64_t line, bool modified,
 		uint64_t *l1 = p->l1[(old >> 2) % PRIV_L1_SETS];
 		unsigned int j = priv_find(l1, old >> 2);
 
-		if (j < PRIV_WAYS) {
-			old |= l1[j] & PRIV_MODIFIED;
+		if (j < PRIV_WAYS)
 			l1[j] = 0;
-		}
 		*victim = old >> 2;
 		*victim_modified = old & PRIV_MODIFIED;
 	}

@@ -62,8 +62,9 @@
  *	CPU_STORE	the core had it in no private cache. As CPU_LOAD, but
  *			all other private copies are invalidated, the core is
  *			the only sharer and the owner, and dirties the line.
- *	CPU_UPGRADE	the core has a clean copy and stores to it. Always a
- *			hit. As CPU_STORE. But where the core is the only
+ *	CPU_UPGRADE	the core has a clean copy and stores to it: a hit, as
+ *			the LLC is inclusive. As CPU_STORE (also if the line is
+ *			not there after all). But where the core is the only
  *			sharer it sends no message on real hardware (E -> M is
  *			silent), so the line does not become most recent and
  *			`silent` is returned: the counters do not see it.
@@ -71,14 +72,16 @@
  *			the core is not the owner, the message crossed an
  *			invalidation: nothing happens and `silent` is returned.
  *			Otherwise no owner, no sharers; the line stays dirty and
- *			keeps its age.
+ *			keeps its age. `before` is the state that it had.
  *
  * "Dirtied by W": if the line is clean, it becomes dirty with first = W; in
  * either case last = W.
  *
- * A line that has to go leaves with all its private copies. If it is dirty it
- * is one write-back: counted once for its first dirtier, once for its last
- * writer, and once for the evictor, who made the access that needed the room.
+ * A line that has to go leaves with all its private copies (the `victim`; one
+ * that leaves because DDIO is off made no room for another and is none). If it
+ * is dirty it is one write-back: counted once for its first dirtier, once for
+ * its last writer, and once for the evictor, who made the access that needed
+ * the room.
  *
  * Worked example: slices 1, sets 1, ways 2, ddio_ways 1, empty. A core loads
  * line 1 (miss, way 0), a device writes line 2 (miss, way 1) and line 3 (miss:
@@ -208,9 +211,11 @@ void llc_dirty_lines(const struct llc_slice *s, uint64_t lines[LLC_ACTORS]);
  *		does not touch L2); a hit in L2 only is copied to L1 with its
  *		state. A store to a clean copy is an upgrade: the caller tells
  *		the LLC, then calls priv_dirty(). Nothing else moves at a miss.
- *	fill	into L2, then into L1, most recent in both. The victim of L2
- *		leaves L1 as well; it was modified if either copy was.
- *	L1's victim, if modified, leaves its state in L2 without a touch.
+ *	fill	into L2, then into L1, most recent in both. The victim of L2,
+ *		clean or modified, leaves L1 as well and is returned.
+ *
+ * A line in both has the same state in both. l1_miss and l2_miss count the
+ * look-ups that missed.
  */
 #define PRIV_WAYS	8
 #define PRIV_L1_SETS	64
@@ -254,7 +259,7 @@ void priv_invalidate(struct priv_cache *p, uint64_t line);
  * saw them. A file starts with struct llc_trace_header; then blocks follow,
  * each a struct llc_trace_block and its records, in the machine's byte order:
  *
- *	bits 0-43	line
+ *	bits 0-43	line (physical addresses of 50 bits)
  *	bits 44-51	who (actor)
  *	bits 52-55	op (enum llc_op)
  *
