@@ -15,5 +15,33 @@ help:		## this list
 	@ci/help $(MAKEFILE_LIST)
 
 .PHONY: test
-test:		## all tests, or those whose name matches: make test T='cache*'
+test:		## all tests, or those whose name contains a pattern: make test T='cache*'
 	@ci/test '$(T)'
+
+.PHONY: shell
+shell:		## a shell in the emulated machine
+	@ci/vm -- bash -i
+
+.PHONY: linux
+linux:		## build/linux: the patched kernel as a git tree to work in
+	@ci/kernel/layout
+
+.PHONY: refresh
+refresh:	## write what was edited in build/linux back to cgroup/ and patches/
+	@SERIES='$(SERIES)' ci/kernel/refresh
+
+.PHONY: patches
+patches:	## out/: the series as mails; SIGNOFF=1 signs them off
+	@SIGNOFF='$(SIGNOFF)' ci/kernel/mails
+
+.PHONY: check
+check:		## the style of everything
+	@ci/check
+
+.PHONY: clean
+clean:		## remove build/ and out/, and what the cache has not used for 30 days
+	@ci/clean
+
+.PHONY: distclean
+distclean:	## remove the whole cache too
+	@ci/clean --all

@@ -113,6 +113,41 @@ overlay() {
 	done
 }
 
+# sync_source BASE OVERLAY SOURCE: make SOURCE the files of BASE with those of
+# OVERLAY over them. Only files that differ are written, and those get a new
+# time, also where they go back to what they were: make has to see it.
+sync_source() {
+	local base=$1 overlay=$2 source=$3 list file new
+
+	list=$source/.memio-files
+	if [ ! -e "$list" ] || [ "$(cat "$source/.memio-base")" != "$base" ]; then
+		rm -rf "$source"
+		cp -al "$base" "$source" 2>/dev/null || {
+			rm -rf "$source"
+			cp -a "$base" "$source"
+		}
+		echo "$base" >"$source/.memio-base"
+		: >"$list"
+	fi
+	new=$(cd "$overlay" && find . -type f -printf '%P\n')
+	# The list holds the old and the new ones until all is done.
+	printf '%s\n' "$new" >>"$list"
+	sort -u "$list" | while read -r file; do
+		[ -n "$file" ] || continue
+		if [ -f "$overlay/$file" ]; then
+			cmp -s "$overlay/$file" "$source/$file" && continue
+			mkdir -p "$(dirname "$source/$file")"
+			cp --remove-destination "$overlay/$file" "$source/$file"
+		elif [ -f "$base/$file" ]; then
+			cmp -s "$base/$file" "$source/$file" && continue
+			cp --remove-destination "$base/$file" "$source/$file"
+		else
+			rm -f "$source/$file"
+		fi
+	done
+	printf '%s\n' "$new" >"$list"
+}
+
 # linux_version SOURCE: print its version, as 6.12.34.
 linux_version() {
 	sed -n '/^VERSION/s/.*= */Linux /p; /^PATCHLEVEL/s/.*= */./p;
