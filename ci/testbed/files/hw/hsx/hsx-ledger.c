@@ -23,6 +23,8 @@
  * `block` is QEMU's own count of what it moved between each disk and its
  * backing file, made without us: the payload of the disk's DMA.
  *
+ * `not_modelled` names the events that the guest counted in vain.
+ *
  * What a device moved stays on the books when it is unplugged.
  */
 #include "qemu/osdep.h"
@@ -271,6 +273,8 @@ static void put_accounts(GString *j)
     g_string_append(j, "]");
     hsx_unlock_all();
     put_block(j);
+    g_string_append(j, ",\n \"not_modelled\": ");
+    hsx_put_not_modelled(j);
     g_free(s);
 }
 

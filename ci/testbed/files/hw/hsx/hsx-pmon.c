@@ -22,16 +22,18 @@
  *	0x00	CLOCKTICKS, 2.5 GHz of guest time
  *	0x34	LLC_LOOKUP: DATA_READ 0x03 and READ 0x21 (requests that read),
  *		WRITE 0x05 (device writes and cores' write-backs), ANY 0x11,
- *		NID 0x41 (as ANY); only lines in a state of the filter
+ *		NID 0x41 (as ANY, with node 0 in the filter); only lines in a
+ *		state of the filter
  *	0x35	TOR_INSERTS: by opcode, all or misses; WB, EVICTION (a line was
  *		replaced), ALL; LOCAL is the same, as there is one socket, and
  *		REMOTE is nothing; NID_* with node 0 in the filter
- *	0x37	LLC_VICTIMS by state: M 0x01, E 0x02, S and I 0x04, NID 0x40
+ *	0x37	LLC_VICTIMS by state: M 0x01, E 0x02, S and I 0x04; with NID
+ *		0x40 as well, only if node 0 is in the filter
  *
  * with tid_en only for requests of the filter's tid: 0x3e is PCIe, a core is
- * twice its number. All else reads zero, and is named once on stderr: other
- * events and sub-events, edge detection, threshold and invert, and the events
- * of UBOX, SBOX and PCU.
+ * twice its number. All else reads zero, and is named once on stderr and in the
+ * ledger: other events and sub-events, edge detection, threshold and invert, and
+ * the events of UBOX, SBOX and PCU.
  *
  * The box's lock is held while it counts; MSR accesses take it.
  */
@@ -76,11 +78,13 @@
 static bool frozen_all;
 static uint64_t umisc[MSR_U_LAST - MSR_U_FIRST + 1];
 
-/* Say once for each event and umask that nothing counts it. */
+/* What was asked for and is not modelled, in the order of first use */
+static QemuSpin unknown_lock;
+static GPtrArray *unknown;
+
+/* Note an event that nothing counts; say so the first time. */
 static void not_modelled(const char *what, uint64_t ctl)
 {
-    static QemuSpin lock;
-    static GHashTable *said;
     char *key = g_strdup_printf("%s event 0x%02x umask 0x%02x%s", what,
                                 (unsigned)CTL_EVENT(ctl),
                                 (unsigned)CTL_UMASK(ctl),
@@ -89,20 +93,35 @@ static void not_modelled(const char *what, uint64_t ctl)
                                                   "threshold" : "");
     bool first;
 
-    qemu_spin_lock(&lock);
-    if (!said) {
-        said = g_hash_table_new(g_str_hash, g_str_equal);
+    qemu_spin_lock(&unknown_lock);
+    if (!unknown) {
+        unknown = g_ptr_array_new();
     }
-    first = !g_hash_table_contains(said, key);
+    first = !g_ptr_array_find_with_equal_func(unknown, key, g_str_equal, NULL);
     if (first) {
-        g_hash_table_add(said, g_strdup(key));
+        g_ptr_array_add(unknown, g_strdup(key));
     }
-    qemu_spin_unlock(&lock);
+    qemu_spin_unlock(&unknown_lock);
 
     if (first) {
         warn_report("hsx: %s is not modelled and reads zero", key);
     }
     g_free(key);
+}
+
+/**
+ * hsx_put_not_modelled: the events that were asked for in vain, as a JSON list
+ */
+void hsx_put_not_modelled(GString *j)
+{
+    g_string_append_c(j, '[');
+    qemu_spin_lock(&unknown_lock);
+    for (unsigned i = 0; unknown && i < unknown->len; i++) {
+        g_string_append_printf(j, "%s\"%s\"", i ? ", " : "",
+                               (char *)g_ptr_array_index(unknown, i));
+    }
+    qemu_spin_unlock(&unknown_lock);
+    g_string_append_c(j, ']');
 }
 
 static bool modelled(uint64_t ctl)
@@ -129,12 +148,12 @@ static bool modelled(uint64_t ctl)
         }
         return false;
     case EV_LLC_VICTIMS:
-        return CTL_UMASK(ctl) && !(CTL_UMASK(ctl) & 0x90);
+        return CTL_UMASK(ctl) & 0x0f && !(CTL_UMASK(ctl) & 0x90);
     }
     return false;
 }
 
-static unsigned count_lookup(unsigned umask, unsigned states,
+static unsigned count_lookup(unsigned umask, unsigned states, bool node0,
                              const HsxRequest *req)
 {
     bool kind;
@@ -146,8 +165,11 @@ static unsigned count_lookup(unsigned umask, unsigned states,
     case 0x05:
         kind = req->write;
         break;
-    case 0x11: case 0x41:
+    case 0x11:
         kind = true;
+        break;
+    case 0x41:
+        kind = node0;
         break;
     default:    /* remote snoops */
         kind = false;
@@ -224,7 +246,7 @@ void hsx_pmon_count(HsxBox *box, const HsxRequest *req)
         }
         switch (CTL_EVENT(ctl)) {
         case EV_LLC_LOOKUP:
-            n = count_lookup(umask, p->filter[0] >> 17 & 0x7f, req);
+            n = count_lookup(umask, p->filter[0] >> 17 & 0x7f, node0, req);
             break;
         case EV_TOR_INSERTS:
             n = count_tor(umask, p->filter[1] >> 20 & 0x1ff, node0, req);
