@@ -14,7 +14,8 @@
  *
  * Memory controllers count CAS_COUNT (event 0x04; RD_REG 0x01, WR_WMM 0x04;
  * underfill reads 0x02 and writes in read major mode 0x08 do not occur) and
- * clockticks (event 0x00 and the fixed counter, 1,066.7 MHz of guest time).
+ * clockticks (event 0x00 and the fixed counter, 1,066.7 MHz of guest time). All
+ * else reads zero and is named once, as in hsx-pmon.c.
  * Registers are in configuration space: counters 0xa0, fixed counter 0xd0,
  * selects 0xd8, fixed select 0xf0, box control 0xf4. What has passed since the
  * last look is added at each access to them.
@@ -71,6 +72,15 @@ static void imc_add(HsxImc *d, unsigned reg, uint64_t n)
     pci_set_quad(p, (pci_get_quad(p) + n) & MASK_48);
 }
 
+/* Only events without edge detection, threshold and invert (bits 18, 23-31) */
+static bool imc_modelled(uint32_t ctl)
+{
+    if (ctl & 0xff840000) {
+        return false;
+    }
+    return (ctl & 0xff) == 0x00 || ((ctl & 0xff) == 0x04 && !(ctl & 0xf000));
+}
+
 /* Bring the counters up to date. Under the big lock, as all PCI accesses. */
 static void imc_count(HsxImc *d)
 {
@@ -89,7 +99,7 @@ static void imc_count(HsxImc *d)
         for (unsigned i = 0; i < IMC_COUNTERS; i++) {
             uint32_t ctl = pci_get_long(d->pci.config + IMC_CTL(i));
 
-            if (!(ctl & CTL_EN)) {
+            if (!(ctl & CTL_EN) || !imc_modelled(ctl)) {
                 continue;
             }
             switch (ctl & 0xff) {
@@ -132,6 +142,13 @@ static void imc_write(PCIDevice *pci, uint32_t addr, uint32_t val, int len)
     imc_count(HSX_IMC(pci));
     for (int i = 0; i < len; i++) {
         c[addr + i] = val >> 8 * i;
+    }
+    for (int i = 0; i < IMC_COUNTERS; i++) {
+        uint32_t ctl = pci_get_long(c + IMC_CTL(i));
+
+        if (ctl & CTL_EN && !imc_modelled(ctl)) {
+            hsx_not_modelled("IMC", ctl);
+        }
     }
     val = pci_get_long(c + IMC_BOX_CTL);
     if (val & BOX_RST_CTRL) {

@@ -82,8 +82,10 @@ static uint64_t umisc[MSR_U_LAST - MSR_U_FIRST + 1];
 static QemuSpin unknown_lock;
 static GPtrArray *unknown;
 
-/* Note an event that nothing counts; say so the first time. */
-static void not_modelled(const char *what, uint64_t ctl)
+/**
+ * hsx_not_modelled: note an event that nothing counts; say so the first time
+ */
+void hsx_not_modelled(const char *what, uint64_t ctl)
 {
     char *key = g_strdup_printf("%s event 0x%02x umask 0x%02x%s", what,
                                 (unsigned)CTL_EVENT(ctl),
@@ -312,7 +314,7 @@ static void box_write(HsxPmon *p, unsigned reg, uint64_t val)
         }
         p->counter[reg - 1].ctl = val & ~(uint64_t)CTL_RST;
         if (val & CTL_EN && !modelled(val)) {
-            not_modelled("CBox", val);
+            hsx_not_modelled("CBox", val);
         }
         break;
     case 0x5: case 0x6:
@@ -371,7 +373,7 @@ static void umisc_write(uint32_t msr, uint64_t val)
         ((msr >= 0x705 && msr <= 0x706) || (msr >= 0x711 && msr <= 0x714) ||
          (msr >= 0x720 && msr <= 0x747 && (msr - 0x720) % 10 >= 1 &&
           (msr - 0x720) % 10 <= 4))) {
-        not_modelled(msr < 0x710 ? "UBOX" : msr < 0x720 ? "PCU" : "SBOX", val);
+        hsx_not_modelled(msr < 0x710 ? "UBOX" : msr < 0x720 ? "PCU" : "SBOX", val);
     }
     umisc[msr - MSR_U_FIRST] = val;
 }

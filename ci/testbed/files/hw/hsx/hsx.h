@@ -123,6 +123,7 @@ static inline bool hsx_line(ram_addr_t addr, uint64_t *line)
 }
 
 void hsx_pmon_count(HsxBox *box, const HsxRequest *req);
+void hsx_not_modelled(const char *what, uint64_t ctl);
 void hsx_put_not_modelled(GString *j);
 bool hsx_wrmsr(uint32_t msr, uint64_t val);
 bool hsx_rdmsr(uint32_t msr, uint64_t *val);
