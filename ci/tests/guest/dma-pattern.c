@@ -2,14 +2,15 @@
 /*
  * Known DMA beside known CPU accesses, for the tests of the cache model
  *
- *	dma-pattern DISK RING LAG TOTAL [zero] [stream STORES]
+ *	dma-pattern DISK RING LAG TOTAL [zero] [walk LINES STORES] [stream STORES]
  *
  * Reads TOTAL bytes from DISK with O_DIRECT into a ring of RING bytes, 64 KiB at
  * a time, and loads every line of what came LAG bytes ago (0: at once; none if
  * LAG is RING or more). `zero`: before each read the CPU stores zeroes to the
  * pages that the device will write, as a kernel that clears pages does.
- * `stream`: a second thread walks 64 MiB meanwhile, of whose lines it stores to
- * STORES percent and loads the others.
+ * `walk`: after each read the CPU walks on by LINES lines in a buffer of 64 MiB,
+ * of which it stores to STORES percent and loads the others. `stream`: a second
+ * thread does the same all the time, as fast as it can.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -28,7 +29,6 @@
 #define STREAM	(64 << 20)
 
 static bool stop;
-static unsigned int stores;
 
 static void *pages(size_t bytes)
 {
@@ -40,18 +40,27 @@ static void *pages(size_t bytes)
 	return p;
 }
 
-static void *stream(void *buffer)
-{
-	volatile char *b = buffer;
-	size_t i = 0, n = 0;
+struct walker {
+	volatile char *buffer;
+	size_t at, lines;
+	unsigned int stores;		/* percent */
+};
 
-	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-		if (n++ * 61 % 100 < stores)
-			b[i] = 1;
+static void walk(struct walker *w, size_t lines)
+{
+	while (lines--) {
+		if (w->lines++ * 61 % 100 < w->stores)
+			w->buffer[w->at] = 1;
 		else
-			(void)b[i];
-		i = (i + LINE) % STREAM;
+			(void)w->buffer[w->at];
+		w->at = (w->at + LINE) % STREAM;
 	}
+}
+
+static void *stream(void *walker)
+{
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		walk(walker, CHUNK / LINE);
 	return NULL;
 }
 
@@ -75,26 +84,31 @@ static size_t number(const char *s)
 
 int main(int argc, char **argv)
 {
-	size_t ring, lag, total, done;
-	bool zero = false, streaming = false;
+	struct walker beside = { 0 }, other = { 0 };
+	size_t ring, lag, total, done, step = 0;
+	bool zero = false;
 	pthread_t thread;
 	off_t end;
 	char *b;
 	int fd, i;
 
 	if (argc < 5)
-		errx(2, "usage: dma-pattern DISK RING LAG TOTAL [zero] [stream STORES]");
+		errx(2, "usage: dma-pattern DISK RING LAG TOTAL [zero] [walk LINES STORES] [stream STORES]");
 	ring = number(argv[2]);
 	lag = number(argv[3]);
 	total = number(argv[4]);
 	for (i = 5; i < argc; i++) {
 		if (!strcmp(argv[i], "zero")) {
 			zero = true;
+		} else if (!strcmp(argv[i], "walk") && i + 2 < argc) {
+			step = atoi(argv[++i]);
+			beside.stores = atoi(argv[++i]);
+			beside.buffer = pages(STREAM);
 		} else if (!strcmp(argv[i], "stream") && i + 1 < argc) {
-			streaming = true;
-			stores = atoi(argv[++i]);
+			other.stores = atoi(argv[++i]);
+			other.buffer = pages(STREAM);
 		} else {
-			errx(2, "%s: zero or stream STORES", argv[i]);
+			errx(2, "%s: zero, walk LINES STORES or stream STORES", argv[i]);
 		}
 	}
 
@@ -103,8 +117,8 @@ int main(int argc, char **argv)
 		err(1, "%s", argv[1]);
 	end = lseek(fd, 0, SEEK_END);
 	b = pages(ring);
-	if (streaming) {
-		errno = pthread_create(&thread, NULL, stream, pages(STREAM));
+	if (other.buffer) {
+		errno = pthread_create(&thread, NULL, stream, &other);
 		if (errno)
 			err(1, "pthread_create");
 	}
@@ -118,9 +132,10 @@ int main(int argc, char **argv)
 			err(1, "read");
 		if (lag < ring && done >= lag)
 			load(b + (done - lag) % ring, CHUNK);
+		walk(&beside, step);
 	}
 
-	if (streaming) {
+	if (other.buffer) {
 		__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 		pthread_join(thread, NULL);
 	}
