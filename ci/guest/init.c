@@ -391,6 +391,59 @@ static void wait_for_carrier(unsigned int nics)
 	}
 }
 
+/* ---- disks ---- */
+
+/*
+ * NVMe disks come up in parallel, so they are not there at once, and the
+ * numbers in their names are in no order. So wait for them, and give each a name that
+ * says where it is, like udev's: /dev/disk/by-path/pci-0000:00:03.0
+ */
+static unsigned int name_disks(void)
+{
+	char path[300], real[PATH_MAX], target[300], *p, *pci;
+	unsigned int n = 0;
+	struct dirent *e;
+	DIR *d;
+
+	d = opendir("/sys/block");
+	while (d && (e = readdir(d))) {
+		snprintf(path, sizeof(path), "/sys/block/%s", e->d_name);
+		/* ../../devices/pci0000:00/0000:00:03.0/nvme/nvme0/nvme0n1 */
+		if (!realpath(path, real))
+			continue;
+		pci = strstr(real, "/pci0000:00/");
+		if (!pci)
+			continue;
+		pci += strlen("/pci0000:00/");
+		p = strchr(pci, '/');
+		if (!p)
+			continue;
+		*p = '\0';
+		snprintf(path, sizeof(path), "/dev/disk/by-path/pci-%.200s", pci);
+		snprintf(target, sizeof(target), "/dev/%s", e->d_name);
+		if (access(target, F_OK))
+			continue;
+		make_dirs("/dev/disk/by-path", 0755);
+		if (symlink(target, path) && errno != EEXIST)
+			note("%s: %s", path, strerror(errno));
+		n++;
+	}
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static void wait_for_disks(unsigned int disks)
+{
+	long end = now_ms() + 20000;
+
+	while (disks && name_disks() < disks) {
+		if (now_ms() > end)
+			fail("not all of %u disks are there: has this kernel their drivers?", disks);
+		nap();
+	}
+}
+
 /* ---- the port ---- */
 
 static void open_port(void)
@@ -517,6 +570,7 @@ static void start(char *data, size_t len)
 		envp[n] = (char *)next_string(&p, end);
 
 	wait_for_carrier(run.nics);
+	wait_for_disks(run.disks);
 	/* No cache: a byte written is a byte on the host, whatever comes next. */
 	if (*dir)
 		must_mount("out", dir, "9p", 0,

@@ -62,7 +62,7 @@ struct vm_run {
 	struct vm_winch size;
 	uint8_t tty;		/* stdin and stdout are a terminal */
 	uint8_t tty_stderr;	/* and stderr is the same one */
-	uint16_t nics;		/* network devices that must come up first */
+	uint16_t nics, disks;	/* devices that must have come up first */
 	uint32_t argc;
 };
 

@@ -493,6 +493,7 @@ static void send_run(void)
 		failed("the working directory is gone: %s", strerror(errno));
 		return;
 	}
+	run.disks = opt.disks;
 	run.tty = isatty(0) && isatty(1) && opt.foreground;
 	run.tty_stderr = run.tty && isatty(2);
 	run.size = window_size();
@@ -802,11 +803,11 @@ static void end_peer(void)
 {
 	long end = now_ms() + PEER_END_MS;
 
-	if (!vm.peer || vm.peer_ended)
+	/* All of its process group: the shell itself may be gone first. */
+	if (!vm.peer || kill(-vm.peer, SIGTERM))
 		return;
 	/* It may be about to write its results. */
-	kill(-vm.peer, SIGTERM);
-	while (!vm.peer_ended && now_ms() < end) {
+	while (!kill(-vm.peer, 0) && now_ms() < end) {
 		usleep(2000);
 		reap();
 	}
