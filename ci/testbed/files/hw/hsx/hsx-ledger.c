@@ -121,6 +121,23 @@ static void put_write_backs(GString *j, const struct llc_account *a,
     put(j, "dirty_lines", dirty);
 }
 
+static void put_bytes(GString *j, const char *way,
+                      const uint64_t bytes[DMA_PATHS])
+{
+    static const char *path[] = {
+        [DMA_COPIED] = "copied", [DMA_MAPPED] = "mapped", [DMA_RING] = "ring",
+    };
+    uint64_t all = 0;
+
+    for (unsigned p = 0; p < DMA_PATHS; p++) {
+        g_autofree char *key = g_strdup_printf("%s_%s_bytes", way, path[p]);
+
+        put(j, key, bytes[p]);
+        all += bytes[p];
+    }
+    g_string_append_printf(j, ", \"%s_bytes\": %" PRIu64, way, all);
+}
+
 static void put_device(GString *j, const DmaMaster *m, const Sums *s)
 {
     const struct llc_account *a = &s->a[m->actor];
@@ -131,9 +148,9 @@ static void put_device(GString *j, const DmaMaster *m, const Sums *s)
                            m->model);
     put(j, "actor", m->actor);
     put(j, "to_ops", m->to_ops);
-    put(j, "to_bytes", m->to_bytes);
+    put_bytes(j, "to", m->to_bytes);
     put(j, "from_ops", m->from_ops);
-    put(j, "from_bytes", m->from_bytes);
+    put_bytes(j, "from", m->from_bytes);
     put(j, "to_lines", a->to_lines);
     put(j, "to_miss", a->to_miss);
     put(j, "from_lines", a->from_lines);

@@ -131,7 +131,8 @@ static HsxBox *box_of(uint64_t line)
     return &hsx.box[llc_slice_of(hsx.geo.slices, line)];
 }
 
-static void hsx_dma(DmaMaster *m, ram_addr_t addr, hwaddr len, bool is_write)
+static void hsx_dma(DmaMaster *m, DmaPath path, ram_addr_t addr, hwaddr len,
+                    bool is_write)
 {
     ram_addr_t end = addr + len;
     uint64_t line;
@@ -147,10 +148,10 @@ static void hsx_dma(DmaMaster *m, ram_addr_t addr, hwaddr len, bool is_write)
     }
     if (is_write) {
         m->from_ops++;
-        m->from_bytes += len;
+        m->from_bytes[path] += len;
     } else {
         m->to_ops++;
-        m->to_bytes += len;
+        m->to_bytes[path] += len;
     }
 
     while (addr < end && hsx_line(addr, &line)) {

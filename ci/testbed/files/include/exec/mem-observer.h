@@ -9,7 +9,9 @@
  * unmap it with an access length of 0), one that it writes when it is unmapped,
  * with the length that it wrote. Accesses to MMIO (an MSI, for one) are no DMA.
  * A device that uses the system's address space instead (virtio without
- * iommu_platform) has no master there and is not seen.
+ * iommu_platform) has no master there and is not seen. The path is told as well:
+ * disks map their payload and nothing else, so mapped bytes are payload, and the
+ * others are descriptors.
  *
  * CPU. With cpu_access_observed set (before the first vCPU runs, never changed
  * after), each load and store that a vCPU has completed is reported.
@@ -23,18 +25,25 @@
 #include "exec/hwaddr.h"
 #include "qemu/queue.h"
 
+typedef enum {
+    DMA_COPIED,         /* a read, write, load or store */
+    DMA_MAPPED,
+    DMA_RING,           /* a virtio ring, through its cache */
+    DMA_PATHS
+} DmaPath;
+
 typedef struct DmaMaster {
     DeviceState *dev;           /* NULL once it is unplugged */
     char *address, *model;      /* of a device that is unplugged */
     int actor;                  /* in the cache model; -1: no DMA so far */
     /* written and read under the big lock, like all DMA */
-    uint64_t to_bytes, to_ops;      /* the device read memory */
-    uint64_t from_bytes, from_ops;  /* the device wrote memory */
+    uint64_t to_bytes[DMA_PATHS], to_ops;       /* the device read memory */
+    uint64_t from_bytes[DMA_PATHS], from_ops;   /* the device wrote memory */
     QTAILQ_ENTRY(DmaMaster) next;
 } DmaMaster;
 
-typedef void DmaObserver(DmaMaster *m, ram_addr_t addr, hwaddr len,
-                         bool is_write);
+typedef void DmaObserver(DmaMaster *m, DmaPath path, ram_addr_t addr,
+                         hwaddr len, bool is_write);
 
 extern DmaObserver *dma_observer;   /* NULL: nobody looks */
 extern bool cpu_access_observed;
