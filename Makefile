@@ -18,6 +18,10 @@ help:		## this list
 test:		## all tests, or those whose name contains a pattern: make test T='cache*'
 	@ci/test '$(T)'
 
+.PHONY: run
+run:		## a demonstration: counters against the ledger, live
+	@ci/demo
+
 .PHONY: shell
 shell:		## a shell in the emulated machine
 	@ci/vm -- bash -i
@@ -37,6 +41,10 @@ patches:	## out/: the series as mails; SIGNOFF=1 signs them off
 .PHONY: check
 check:		## the style of everything
 	@ci/check
+
+.PHONY: bench-testbed
+bench-testbed:	## what the emulation of caches and counters costs, in time
+	@benchmarks/testbed/cost
 
 .PHONY: clean
 clean:		## remove build/ and out/, and what the cache has not used for 30 days
