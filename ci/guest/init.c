@@ -166,7 +166,8 @@ static void must_mount(const char *src, const char *dir, const char *type, unsig
 {
 	make_dirs(dir, 0755);
 	if (mount(src, dir, type, flags, opts))
-		fail("cannot mount %s on %s (%s): %s", type, dir, opts ? opts : "", strerror(errno));
+		fail("cannot mount %s on %s (%s): %s", type, dir, opts ? opts : "",
+		     strerror(errno));
 }
 
 static void may_mount(const char *type, const char *dir, unsigned long flags, const char *opts)
@@ -439,7 +440,8 @@ static void wait_for_disks(unsigned int disks)
 
 	while (disks && name_disks() < disks) {
 		if (now_ms() > end)
-			fail("not all of %u disks are there: has this kernel their drivers?", disks);
+			fail("not all of %u disks are there: has this kernel their drivers?",
+			     disks);
 		nap();
 	}
 }
@@ -574,7 +576,8 @@ static void start(char *data, size_t len)
 		must_mount("out", dir, "9p", 0,
 			   "trans=virtio,version=9p2000.L,msize=512000,cache=none");
 	if (chdir(cwd))
-		fail("no working directory %s in the guest (/run, /dev, /proc and /sys are its own)", cwd);
+		fail("no working directory %s in the guest (/run, /dev, /proc and /sys are its own)",
+		     cwd);
 
 	cmd.tty = run.tty;
 	if (run.tty) {

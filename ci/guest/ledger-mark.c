@@ -102,8 +102,10 @@ static void enable_memory(const char *dir)
 
 static bool good_name(const char *s)
 {
-	return strlen(s) <= NAME_MAX_LEN &&
-	       s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:+-")] == '\0';
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:+-";
+
+	return strlen(s) <= NAME_MAX_LEN && s[strspn(s, allowed)] == '\0';
 }
 
 int main(int argc, char **argv)

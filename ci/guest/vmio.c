@@ -659,7 +659,8 @@ static void reap(void)
 			vm.peer_ended = true;
 			if (status && !vm.running && !vm.terminated)
 				failed("the peer ended with status %d before the command began",
-				       WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+				       WIFEXITED(status) ? WEXITSTATUS(status) :
+				       128 + WTERMSIG(status));
 		}
 	}
 }
@@ -730,9 +731,9 @@ static void poll_once(long timeout)
 
 static void run_machine(void)
 {
-	long start = now_ms(), deadline = start + opt.timeout_s * 1000, boot = start + opt.boot_s * 1000;
+	long start = now_ms(), deadline = start + opt.timeout_s * 1000;
 	struct itimerval beat = { { 1, 0 }, { 1, 0 } };
-	long killed_by = 0, ended_by = 0, now, next;
+	long boot = start + opt.boot_s * 1000, killed_by = 0, ended_by = 0, now, next;
 	struct vm_winch size;
 
 	/* Wakes a blocked write, so that deadlines hold even then. */
@@ -831,7 +832,8 @@ static int verdict(void)
 	if (vm.exited && vm.qemu_status)
 		failed("QEMU ended badly: %s %d",
 		       WIFSIGNALED(vm.qemu_status) ? "signal" : "status",
-		       WIFSIGNALED(vm.qemu_status) ? WTERMSIG(vm.qemu_status) : WEXITSTATUS(vm.qemu_status));
+		       WIFSIGNALED(vm.qemu_status) ? WTERMSIG(vm.qemu_status) :
+		       WEXITSTATUS(vm.qemu_status));
 	if (vm.exited && opt.ledger && (stat(opt.ledger, &st) || !st.st_size))
 		failed("QEMU wrote no ledger to %s", opt.ledger);
 
@@ -844,7 +846,8 @@ static int verdict(void)
 		if (vm.messages.len)
 			show_lines("QEMU's last words", vm_peek(&vm.messages), vm.messages.len, 10);
 		if (!klog.reports)
-			show_lines("the kernel's last words", klog.text, klog.len, vm.running ? 10 : 40);
+			show_lines("the kernel's last words", klog.text, klog.len,
+				   vm.running ? 10 : 40);
 	}
 	if (vm.reason[0]) {
 		fprintf(stderr, "ci/vm: %s\n", vm.reason);
@@ -923,45 +926,68 @@ static unsigned long long number(const char *s)
 	return v;
 }
 
+enum { TIMEOUT = 1, BOOT, PEER, SETUP, NETS, LOG, LEDGER, OUT, DISK, DISK_DIR, QEMU };
+
+static const struct option options[] = {
+	{ "timeout", required_argument, NULL, TIMEOUT },	/* s */
+	{ "boot-timeout", required_argument, NULL, BOOT },	/* s */
+	{ "nics", required_argument, NULL, NETS },		/* to come up before the command */
+	{ "setup", required_argument, NULL, SETUP },		/* sh, in the network namespace */
+	{ "peer", required_argument, NULL, PEER },		/* sh, beside QEMU */
+	{ "log", required_argument, NULL, LOG },		/* file for the kernel's console */
+	{ "ledger", required_argument, NULL, LEDGER },		/* file that QEMU must leave */
+	{ "out", required_argument, NULL, OUT },		/* directory that init mounts */
+	{ "disk-dir", required_argument, NULL, DISK_DIR },
+	{ "disk", required_argument, NULL, DISK },		/* bytes; fd FD_DISK, and so on */
+	{ "qemu", required_argument, NULL, QEMU },		/* an argument of QEMU's; repeat */
+	{ 0 }
+};
+
 /* ci/vm has checked what its user gave; here are no niceties. */
 static void parse(int argc, char **argv)
 {
-	enum { TIMEOUT = 1, BOOT, PEER, SETUP, NETS, LOG, LEDGER, OUT, DISK, DISK_DIR, QEMU };
-	static const struct option options[] = {
-		{ "timeout", required_argument, NULL, TIMEOUT },	/* s */
-		{ "boot-timeout", required_argument, NULL, BOOT },	/* s */
-		{ "nics", required_argument, NULL, NETS },		/* to come up before the command */
-		{ "setup", required_argument, NULL, SETUP },		/* sh, in the network namespace */
-		{ "peer", required_argument, NULL, PEER },		/* sh, beside QEMU */
-		{ "log", required_argument, NULL, LOG },		/* file for the kernel's console */
-		{ "ledger", required_argument, NULL, LEDGER },		/* file that QEMU must leave */
-		{ "out", required_argument, NULL, OUT },		/* directory that init mounts */
-		{ "disk-dir", required_argument, NULL, DISK_DIR },
-		{ "disk", required_argument, NULL, DISK },		/* bytes; fd FD_DISK, and so on */
-		{ "qemu", required_argument, NULL, QEMU },		/* an argument of QEMU's; repeat */
-		{ 0 }
-	};
 	int c, n = 0;
 
 	opt.qemu = calloc(argc + 1, sizeof(*opt.qemu));
 	while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1) {
 		switch (c) {
-		case TIMEOUT: opt.timeout_s = number(optarg); break;
-		case BOOT: opt.boot_s = number(optarg); break;
-		case PEER: opt.peer = optarg; break;
-		case SETUP: opt.setup = optarg; break;
-		case NETS: opt.nics = number(optarg); break;
-		case LOG: opt.log = optarg; break;
-		case LEDGER: opt.ledger = optarg; break;
-		case OUT: opt.out = optarg; break;
-		case DISK_DIR: opt.disk_dir = optarg; break;
+		case TIMEOUT:
+			opt.timeout_s = number(optarg);
+			break;
+		case BOOT:
+			opt.boot_s = number(optarg);
+			break;
+		case PEER:
+			opt.peer = optarg;
+			break;
+		case SETUP:
+			opt.setup = optarg;
+			break;
+		case NETS:
+			opt.nics = number(optarg);
+			break;
+		case LOG:
+			opt.log = optarg;
+			break;
+		case LEDGER:
+			opt.ledger = optarg;
+			break;
+		case OUT:
+			opt.out = optarg;
+			break;
+		case DISK_DIR:
+			opt.disk_dir = optarg;
+			break;
 		case DISK:
 			if (opt.disks == MAX_DISKS)
 				die("vmio: at most %d disks", MAX_DISKS);
 			opt.disk[opt.disks++] = number(optarg);
 			break;
-		case QEMU: opt.qemu[n++] = optarg; break;
-		default: die("vmio is part of ci/vm: run that");
+		case QEMU:
+			opt.qemu[n++] = optarg;
+			break;
+		default:
+			die("vmio is part of ci/vm: run that");
 		}
 	}
 	opt.argv = argv + optind;
