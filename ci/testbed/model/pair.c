@@ -472,11 +472,13 @@ void pair_check_inclusion(const struct pair *p)
 			for (i = 0; i < l2->used; i++) {
 				uint64_t line = l2->copy[i].line;
 				const struct llc_way *w = pair_way(p, line, &way);
+				bool owned;
 
 				if (!w || !(w->sharers >> core & 1))
 					differ(p, "core %u has line 0x%" PRIx64
 					       ", but the LLC does not know", core, line);
-				if (l2->copy[i].modified != (w->owner == (int)core))
+				owned = w->owner == (int)core;
+				if (l2->copy[i].modified != owned)
 					differ(p, "core %u, line 0x%" PRIx64
 					       ": modified %d, the owner is %d", core, line,
 					       l2->copy[i].modified, w->owner);

@@ -111,7 +111,7 @@ static unsigned int way_of(uint64_t line)
 
 static bool present(uint64_t line)
 {
-	return pair_way(&m, line, NULL) != NULL;
+	return !!pair_way(&m, line, NULL);
 }
 
 static uint64_t dram_reads(void)
@@ -1270,17 +1270,16 @@ static void legal_cpu_access(uint64_t line, unsigned int core)
 {
 	const struct ref_line *l = ref_peek(&m.ref, line);
 
-	if (l && l->owner == (int)core) {
+	if (l && l->owner == (int)core)
 		wb(core, line);
-	} else if (rnd() % 16 == 0) {
+	else if (rnd() % 16 == 0)
 		assert_true(wb(core, line).silent);
-	} else if (l && l->sharers.has[core] && rnd() % 2) {
+	else if (l && l->sharers.has[core] && rnd() % 2)
 		upgrade(core, line);
-	} else if (rnd() % 3) {
+	else if (rnd() % 3)
 		load(core, line);
-	} else {
+	else
 		store(core, line);
-	}
 }
 
 static void random_llc(void **state)
