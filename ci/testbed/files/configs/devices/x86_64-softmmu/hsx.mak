@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The emulated Haswell-EP: a q35 board and the devices of ci/vm, nothing else.
 CONFIG_Q35=y
 CONFIG_HSX=y
