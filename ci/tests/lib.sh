@@ -12,6 +12,9 @@
 
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
+# Without pgrep there would be no stray process, ever.
+need procps
+
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/memio-test.XXXXXX")
 tmp=$(cd "$tmp" && pwd -P)
 trap 'rm -rf "$tmp"' EXIT
