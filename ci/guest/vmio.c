@@ -672,8 +672,9 @@ static void terminate_qemu(void)
 	vm.terminated = true;
 }
 
-static void poll_once(long timeout)
+static void poll_once(long timeout, const sigset_t *waiting)
 {
+	struct timespec ts = { timeout / 1000, timeout % 1000 * 1000000 };
 	enum { PORT, CONSOLE, QEMU_ERR, IN, OUT, ERR, N };
 	struct pollfd p[N] = {
 		[PORT] = { vm.port, POLLIN | (vm.out.len ? POLLOUT : 0), 0 },
@@ -688,7 +689,7 @@ static void poll_once(long timeout)
 	ssize_t n;
 	int i;
 
-	if (poll(p, N, timeout) < 0)
+	if (ppoll(p, N, &ts, waiting) < 0)
 		return;
 	if (p[CONSOLE].revents) {
 		n = read(vm.console, buf, sizeof(buf));
@@ -729,19 +730,34 @@ static void poll_once(long timeout)
 	}
 }
 
+/* QEMU has ended, and all that it and the command wrote has been handed on. */
+static bool over(void)
+{
+	return vm.qemu_ended && vm.console < 0 && vm.qemu_err < 0 &&
+	       !vm.copy[1].len && !vm.copy[2].len && (vm.port < 0 || vm.terminated);
+}
+
 static void run_machine(void)
 {
 	long start = now_ms(), deadline = start + opt.timeout_s * 1000;
 	struct itimerval beat = { { 1, 0 }, { 1, 0 } };
 	long boot = start + opt.boot_s * 1000, killed_by = 0, ended_by = 0, now, next;
 	struct vm_winch size;
+	sigset_t child, waiting;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
 
 	/* Wakes a blocked write, so that deadlines hold even then. */
 	setitimer(ITIMER_REAL, &beat, NULL);
 
-	while (!vm.qemu_ended || vm.console >= 0 || vm.qemu_err >= 0 ||
-	       vm.copy[1].len || vm.copy[2].len || (vm.port >= 0 && !vm.terminated)) {
+	/* A child that ends between reap() and the wait for it wakes us, too. */
+	sigprocmask(SIG_BLOCK, &child, &waiting);
+
+	for (;;) {
 		reap();
+		if (over())
+			break;
 		now = now_ms();
 		next = deadline;
 		if (got_signal && !vm.signal) {
@@ -796,8 +812,9 @@ static void run_machine(void)
 			next = killed_by > now ? killed_by : now + 100;
 		}
 		/* The time-out has been noted: it is no date to wait for any more. */
-		poll_once(next > now ? next - now : 100);
+		poll_once(next > now ? next - now : 100, &waiting);
 	}
+	sigprocmask(SIG_SETMASK, &waiting, NULL);
 }
 
 static void end_peer(void)
