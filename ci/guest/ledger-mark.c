@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,8 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEDGER_VENDOR	0x1234
-#define LEDGER_DEVICE	0x6d69
+#include "pci.h"
+
 #define LEDGER_MAGIC	0x6b72616d6f696d65ull
 #define LEDGER_SIZE	4096
 #define NAME_MAX_LEN	64
@@ -46,37 +45,6 @@ static __attribute__((noreturn, format(printf, 2, 3))) void die(int status, cons
 	va_end(ap);
 	fputc('\n', stderr);
 	exit(status);
-}
-
-static unsigned int read_hex(const char *dir, const char *name)
-{
-	char path[512];
-	unsigned int v = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "r");
-	if (f) {
-		if (fscanf(f, "%x", &v) != 1)
-			v = 0;
-		fclose(f);
-	}
-	return v;
-}
-
-/* The device's directory in sysfs. */
-static const char *find_device(void)
-{
-	static glob_t g;
-	size_t i;
-
-	if (!glob("/sys/bus/pci/devices/*", 0, NULL, &g))
-		for (i = 0; i < g.gl_pathc; i++)
-			if (read_hex(g.gl_pathv[i], "vendor") == LEDGER_VENDOR &&
-			    read_hex(g.gl_pathv[i], "device") == LEDGER_DEVICE)
-				return g.gl_pathv[i];
-	die(1, "not on the emulated machine (no PCI device %04x:%04x): run this in the guest of ci/vm, without --no-model",
-	    LEDGER_VENDOR, LEDGER_DEVICE);
 }
 
 /* No driver binds to it, so its memory may still be off. */
@@ -123,7 +91,10 @@ int main(int argc, char **argv)
 		return 2;
 	}
 
-	dir = find_device();
+	dir = pci_find(LEDGER_VENDOR, LEDGER_DEVICE);
+	if (!dir)
+		die(1, "not on the emulated machine (no PCI device %04x:%04x): run this in the guest of ci/vm, without --no-model",
+		    LEDGER_VENDOR, LEDGER_DEVICE);
 	snprintf(path, sizeof(path), "%s/resource0", dir);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)

@@ -26,7 +26,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -38,6 +37,8 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "../../guest/pci.h"
 
 typedef uint64_t u64;
 
@@ -292,39 +293,14 @@ static int parse_boxes(const char *p, struct box_account *box)
 	return n;
 }
 
-static unsigned int read_hex(const char *dir, const char *name)
+/* As pci_find, but there has to be one. */
+static char *pci_need(unsigned int vendor, unsigned int device)
 {
-	unsigned int v = 0;
-	char path[512];
-	FILE *f;
+	char *dir = pci_find(vendor, device);
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "r");
-	if (f) {
-		if (fscanf(f, "%x", &v) != 1)
-			v = 0;
-		fclose(f);
-	}
-	return v;
-}
-
-/* A PCI device's directory in sysfs, to be freed. */
-static char *pci_find(unsigned int vendor, unsigned int device)
-{
-	char *found = NULL;
-	glob_t g;
-	size_t i;
-
-	if (glob("/sys/bus/pci/devices/*", 0, NULL, &g))
-		die("no PCI devices");
-	for (i = 0; i < g.gl_pathc && !found; i++)
-		if (read_hex(g.gl_pathv[i], "vendor") == vendor &&
-		    read_hex(g.gl_pathv[i], "device") == device)
-			found = strdup(g.gl_pathv[i]);
-	globfree(&g);
-	if (!found)
+	if (!dir)
 		die("no PCI device %04x:%04x", vendor, device);
-	return found;
+	return dir;
 }
 
 static int pci_open(const char *dir, const char *name)
@@ -368,7 +344,7 @@ static double ns_between(uint32_t from, uint32_t to)
 
 static void ledger_open(void)
 {
-	char *dir = pci_find(0x1234, 0x6d69);
+	char *dir = pci_need(LEDGER_VENDOR, LEDGER_DEVICE);
 	int fd = pci_open(dir, "enable");
 
 	if (write(fd, "1", 1) != 1)
@@ -1066,7 +1042,7 @@ static void test_imc(void)
 	int c, i;
 
 	for (c = 0; c < CHANNELS; c++) {
-		char *dir = pci_find(0x8086, id[c]);
+		char *dir = pci_need(0x8086, id[c]);
 
 		imc_fd[c] = pci_open(dir, "config");
 		free(dir);
