@@ -356,8 +356,12 @@ static void make_namespace(void)
 	int status;
 	pid_t pid;
 
-	if (mount("none", "/", NULL, MS_SLAVE | MS_REC, NULL) ||
-	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
+	if (mount("none", "/", NULL, MS_SLAVE | MS_REC, NULL)) {
+		if (errno == EINVAL)
+			die("/ is no mount point: this is a chroot; bind its directory to itself (mount --rbind DIR DIR) before you enter it");
+		die("cannot make a mount namespace: %s", strerror(errno));
+	}
+	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
 		die("cannot mount /proc in a namespace: %s", strerror(errno));
 	if (!opt.nics)
 		return;
