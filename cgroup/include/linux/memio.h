@@ -5,16 +5,48 @@
  * What the rest of the kernel calls. Each hook is one inline function of this
  * file, which is nothing without CONFIG_CGROUP_MEMIO and a no-op instruction
  * while memio is off.
+ *
+ * Tags: a bio has its owner's id in bi_memio. A packet has two fields, memio_dev and
+ * memio. On its way out, memio_dev is 0 and memio is the owner's id. One that
+ * has come in has its device in memio_dev and in memio the bytes that are still to be claimed
+ * by whoever reads it: the copy of a packet has none of them.
  */
 #ifndef _LINUX_MEMIO_H
 #define _LINUX_MEMIO_H
 
 #include <linux/jump_label.h>
+#include <linux/sched.h>
 #include <linux/types.h>
+
+struct bio;
+struct folio;
+struct gendisk;
+struct net_device;
+struct page_ext_operations;
+struct pid;
+struct pid_namespace;
+struct request;
+struct seq_file;
+struct signal_struct;
+struct sk_buff;
+struct sock;
+
+/**
+ * struct memio_tx - what a driver is about to send
+ * @owner:		whose it is; 0: nobody's
+ * @bytes:		its data
+ * @descriptors:	how many pieces it is in
+ */
+struct memio_tx {
+	u32 owner;
+	u32 bytes;
+	u32 descriptors;
+};
 
 #ifdef CONFIG_CGROUP_MEMIO
 
 DECLARE_STATIC_KEY_FALSE(memio_key);
+extern struct page_ext_operations page_memio_ops;
 
 /**
  * memio_enabled - whether anything is to be accounted
@@ -27,12 +59,449 @@ static inline bool memio_enabled(void)
 	return static_branch_unlikely(&memio_key);
 }
 
+void __memio_skb_rx(struct sk_buff *skb);
+void __memio_skb_headers(struct sock *sk, struct sk_buff *skb);
+void __memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 bytes);
+void __memio_skb_copied(struct sk_buff *skb);
+void __memio_skb_merge(struct sk_buff *to, struct sk_buff *from);
+bool __memio_skb_mergeable(const struct sk_buff *to, const struct sk_buff *from);
+void __memio_skb_split(struct sk_buff *skb, const struct sk_buff *from);
+void __memio_skb_clear(struct sk_buff *skb);
+void __memio_skb_tx(struct sk_buff *skb, const struct sock *sk);
+bool __memio_skb_of(const struct sk_buff *skb, const struct sock *sk);
+void __memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb);
+void __memio_tx_done(const struct net_device *dev, const struct memio_tx *tx);
+void __memio_sock_used(struct sock *sk);
+void __memio_bio_submit(struct bio *bio);
+void __memio_bio_done(struct request *rq, struct bio *bio, unsigned int bytes);
+void __memio_descriptors(struct request *rq, unsigned int to, unsigned int from);
+void __memio_folio_dirtied(struct folio *folio);
+void __memio_folio_cleaned(struct folio *folio);
+void __memio_folio_moved(struct folio *to, struct folio *from);
+void __memio_task_update(struct task_struct *p, u64 now);
+void __memio_exit(struct task_struct *p);
+
+void memio_signal_free(struct signal_struct *sig);
+void memio_disk_add(struct gendisk *disk);
+void memio_disk_del(struct gendisk *disk);
+int proc_tid_membw(struct seq_file *m, struct pid_namespace *ns, struct pid *pid,
+		   struct task_struct *task);
+int proc_tgid_membw(struct seq_file *m, struct pid_namespace *ns, struct pid *pid,
+		    struct task_struct *task);
+
+/**
+ * memio_skb_rx - a packet has come in
+ * @skb:	the packet, with its device, before it may be merged with others
+ *
+ * Charges the device, and tags the packet. A packet that has a tag keeps it.
+ *
+ * Context: Any.
+ */
+static inline void memio_skb_rx(struct sk_buff *skb)
+{
+	if (memio_enabled())
+		__memio_skb_rx(skb);
+}
+
+/**
+ * memio_skb_headers - a packet has reached its TCP socket
+ * @sk:		the socket
+ * @skb:	the packet, from its TCP header on
+ *
+ * What is not payload (of an acknowledgment, all) is claimed by the socket's
+ * last user.
+ *
+ * Context: Softirq or process.
+ */
+static inline void memio_skb_headers(struct sock *sk, struct sk_buff *skb)
+{
+	if (memio_enabled())
+		__memio_skb_headers(sk, skb);
+}
+
+/**
+ * memio_skb_read - somebody takes a packet's bytes
+ * @sk:		the socket they come from
+ * @skb:	the packet
+ * @bytes:	how many; U32_MAX: all that are left
+ *
+ * The current task claims them; in interrupts and kernel threads, the socket's
+ * last user does.
+ *
+ * Context: Any.
+ */
+static inline void memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 bytes)
+{
+	if (memio_enabled())
+		__memio_skb_read(sk, skb, bytes);
+}
+
+/**
+ * memio_skb_copied - a packet is a copy
+ * @skb:	the copy: if it has come in, the original pays
+ *
+ * Context: Any.
+ */
+static inline void memio_skb_copied(struct sk_buff *skb)
+{
+	if (memio_enabled())
+		__memio_skb_copied(skb);
+}
+
+/**
+ * memio_skb_merge - a packet's bytes go on in another
+ * @to:		has them from here on
+ * @from:	has been merged into @to, or is given up for it
+ *
+ * Context: Any.
+ */
+static inline void memio_skb_merge(struct sk_buff *to, struct sk_buff *from)
+{
+	if (memio_enabled())
+		__memio_skb_merge(to, from);
+}
+
+/**
+ * memio_skb_mergeable - may two packets become one?
+ * @to:		a packet
+ * @from:	another
+ *
+ * Context: Any.
+ * Return: true if they are of one owner, or of one device.
+ */
+static inline bool memio_skb_mergeable(const struct sk_buff *to,
+				       const struct sk_buff *from)
+{
+	return !memio_enabled() || __memio_skb_mergeable(to, from);
+}
+
+/**
+ * memio_skb_split - a packet to be sent is cut in two
+ * @skb:	the new one
+ * @from:	has the owner of both
+ *
+ * Context: Any.
+ */
+static inline void memio_skb_split(struct sk_buff *skb, const struct sk_buff *from)
+{
+	if (memio_enabled())
+		__memio_skb_split(skb, from);
+}
+
+/**
+ * memio_skb_clear - a packet begins anew
+ * @skb:	the packet, which is used again without being freed
+ *
+ * Context: Any.
+ */
+static inline void memio_skb_clear(struct sk_buff *skb)
+{
+	if (memio_enabled())
+		__memio_skb_clear(skb);
+}
+
+/**
+ * memio_skb_tx - a socket makes a packet
+ * @skb:	the packet; its owner is the socket's last user
+ * @sk:		the socket
+ *
+ * Context: Any.
+ */
+static inline void memio_skb_tx(struct sk_buff *skb, const struct sock *sk)
+{
+	if (memio_enabled())
+		__memio_skb_tx(skb, sk);
+}
+
+/**
+ * memio_skb_of - may a socket's user add to a packet?
+ * @skb:	a packet that waits to be sent
+ * @sk:		the socket
+ *
+ * Context: Process, with the socket's lock.
+ * Return: true if the packet is its last user's.
+ */
+static inline bool memio_skb_of(const struct sk_buff *skb, const struct sock *sk)
+{
+	return !memio_enabled() || __memio_skb_of(skb, sk);
+}
+
+/**
+ * memio_tx_begin - a driver gets a packet to send
+ * @tx:		what memio_tx_done() is to be given: the packet may be gone then
+ * @skb:	the packet
+ *
+ * Context: Any.
+ */
+static inline void memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb)
+{
+	if (memio_enabled())
+		__memio_tx_begin(tx, skb);
+}
+
+/**
+ * memio_tx_done - a driver has taken a packet
+ * @dev:	the driver's device, which is charged, and the packet's owner
+ * @tx:		from memio_tx_begin()
+ *
+ * Context: Any.
+ */
+static inline void memio_tx_done(const struct net_device *dev,
+				 const struct memio_tx *tx)
+{
+	if (memio_enabled())
+		__memio_tx_done(dev, tx);
+}
+
+/**
+ * memio_sock_used - the current task sends to or receives from a socket
+ * @sk:		the socket; may be NULL
+ *
+ * Context: Process.
+ */
+static inline void memio_sock_used(struct sock *sk)
+{
+	if (memio_enabled())
+		__memio_sock_used(sk);
+}
+
+/**
+ * memio_bio_submit - a bio goes on its way
+ * @bio:	the bio; its owner is the current task, unless it has one
+ *
+ * Context: Process.
+ */
+static inline void memio_bio_submit(struct bio *bio)
+{
+	if (memio_enabled())
+		__memio_bio_submit(bio);
+}
+
+/**
+ * memio_bio_done - a device has moved a part of a bio
+ * @rq:		the request
+ * @bio:	the bio, whose iterator is still at the beginning of the part
+ * @bytes:	how long the part is
+ *
+ * Charges the device, and the bio's owner; what is written from the page cache
+ * is charged to those who made its pages dirty.
+ *
+ * Context: Any; pages of the page cache are still under writeback.
+ */
+static inline void memio_bio_done(struct request *rq, struct bio *bio,
+				  unsigned int bytes)
+{
+	if (memio_enabled())
+		__memio_bio_done(rq, bio, bytes);
+}
+
+/**
+ * memio_descriptors - what a request moves beside its data
+ * @rq:		the request, with its bio
+ * @to:		bytes of commands and lists, which the device reads
+ * @from:	bytes of completions, which it writes
+ *
+ * Context: Any.
+ */
+static inline void memio_descriptors(struct request *rq, unsigned int to,
+				     unsigned int from)
+{
+	if (memio_enabled())
+		__memio_descriptors(rq, to, from);
+}
+
+/**
+ * memio_folio_dirtied - a clean folio has become dirty
+ * @folio:	the folio: the current task pays for writing it
+ *
+ * Context: Process.
+ */
+static inline void memio_folio_dirtied(struct folio *folio)
+{
+	if (memio_enabled())
+		__memio_folio_dirtied(folio);
+}
+
+/**
+ * memio_folio_cleaned - a dirty folio will not be written
+ * @folio:	the folio
+ *
+ * Context: Any.
+ */
+static inline void memio_folio_cleaned(struct folio *folio)
+{
+	if (memio_enabled())
+		__memio_folio_cleaned(folio);
+}
+
+/**
+ * memio_folio_moved - what a folio held lies elsewhere
+ * @to:		where
+ * @from:	where it was
+ *
+ * Context: Process.
+ */
+static inline void memio_folio_moved(struct folio *to, struct folio *from)
+{
+	if (memio_enabled())
+		__memio_folio_moved(to, from);
+}
+
+/**
+ * memio_task_update - a task leaves the CPU
+ * @p:		the task
+ * @now:	the run queue's clock
+ *
+ * Context: With the run queue's lock.
+ */
+static inline void memio_task_update(struct task_struct *p, u64 now)
+{
+	if (memio_enabled() && READ_ONCE(p->memio_owner))
+		__memio_task_update(p, now);
+}
+
+/**
+ * memio_fork - a task begins without an owner
+ * @p:	the new task, a copy of its parent
+ *
+ * Context: Process.
+ */
+static inline void memio_fork(struct task_struct *p)
+{
+	p->memio_owner = 0;
+}
+
+/**
+ * memio_exit - a task is gone
+ * @p:	the task
+ *
+ * Context: With its sighand's lock.
+ */
+static inline void memio_exit(struct task_struct *p)
+{
+	if (p->memio_owner)
+		__memio_exit(p);
+}
+
+/* The tag of a bio, which is there whether memio is on or not. */
+#define memio_bio_init(bio)		((bio)->bi_memio = 0)
+#define memio_bio_clone(bio, src)	((bio)->bi_memio = (src)->bi_memio)
+
 #else /* !CONFIG_CGROUP_MEMIO */
 
 static inline bool memio_enabled(void)
 {
 	return false;
 }
+
+static inline void memio_skb_rx(struct sk_buff *skb)
+{
+}
+
+static inline void memio_skb_headers(struct sock *sk, struct sk_buff *skb)
+{
+}
+
+static inline void memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 bytes)
+{
+}
+
+static inline void memio_skb_copied(struct sk_buff *skb)
+{
+}
+
+static inline void memio_skb_merge(struct sk_buff *to, struct sk_buff *from)
+{
+}
+
+static inline bool memio_skb_mergeable(const struct sk_buff *to,
+				       const struct sk_buff *from)
+{
+	return true;
+}
+
+static inline void memio_skb_split(struct sk_buff *skb, const struct sk_buff *from)
+{
+}
+
+static inline void memio_skb_clear(struct sk_buff *skb)
+{
+}
+
+static inline void memio_skb_tx(struct sk_buff *skb, const struct sock *sk)
+{
+}
+
+static inline bool memio_skb_of(const struct sk_buff *skb, const struct sock *sk)
+{
+	return true;
+}
+
+static inline void memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb)
+{
+}
+
+static inline void memio_tx_done(const struct net_device *dev,
+				 const struct memio_tx *tx)
+{
+}
+
+static inline void memio_sock_used(struct sock *sk)
+{
+}
+
+static inline void memio_bio_submit(struct bio *bio)
+{
+}
+
+static inline void memio_bio_done(struct request *rq, struct bio *bio,
+				  unsigned int bytes)
+{
+}
+
+static inline void memio_descriptors(struct request *rq, unsigned int to,
+				     unsigned int from)
+{
+}
+
+static inline void memio_folio_dirtied(struct folio *folio)
+{
+}
+
+static inline void memio_folio_cleaned(struct folio *folio)
+{
+}
+
+static inline void memio_folio_moved(struct folio *to, struct folio *from)
+{
+}
+
+static inline void memio_task_update(struct task_struct *p, u64 now)
+{
+}
+
+static inline void memio_fork(struct task_struct *p)
+{
+}
+
+static inline void memio_exit(struct task_struct *p)
+{
+}
+
+static inline void memio_signal_free(struct signal_struct *sig)
+{
+}
+
+static inline void memio_disk_add(struct gendisk *disk)
+{
+}
+
+static inline void memio_disk_del(struct gendisk *disk)
+{
+}
+
+#define memio_bio_init(bio)		do { } while (0)
+#define memio_bio_clone(bio, src)	do { } while (0)
 
 #endif /* CONFIG_CGROUP_MEMIO */
 

@@ -11,23 +11,57 @@
  *	enabled	0 or 1
  *	source	the counters that estimates rest on; "none" where there are
  *		none that memio can use
+ *	valid	0 or 1: whether prices are what is paid now
+ *	estimator
+ *		"seed", "miss" or "dirty" (estimate.c)
+ *	sample_interval_us
+ *		how often the counters are read
+ *	sample_hold_ms
+ *		for how long after somebody wanted figures
+ *
+ * The settings are single words that the sampler reads in each window, so that
+ * nothing has to be stopped to change them.
  */
 
+#include <linux/cache.h>
 #include <linux/init.h>
 #include <linux/kobject.h>
 #include <linux/kstrtox.h>
 #include <linux/memio.h>
+#include <linux/string.h>
 #include <linux/sysfs.h>
+
+#include "internal.h"
 
 DEFINE_STATIC_KEY_FALSE(memio_key);
 
-static bool memio_at_boot __initdata = true;
+/*
+ * 10 ms are ten to a hundred requests of a busy disk, and 100 reads of each counter
+ * a second. 5 s is for readers that come once a second or two.
+ */
+unsigned int memio_interval_us = 10000;
+unsigned int memio_hold_ms = 5000;
+
+static enum memio_estimator memio_estimator = MEMIO_DIRTY;
+
+bool memio_at_boot __ro_after_init = true;
 
 static int __init memio_setup(char *arg)
 {
 	return !kstrtobool(arg, &memio_at_boot);
 }
 __setup("memio=", memio_setup);
+
+/**
+ * memio_estimator_get - how memory bytes are estimated
+ *
+ * Context: any.
+ * Return: the estimator.
+ */
+enum memio_estimator memio_estimator_get(void)
+{
+	return READ_ONCE(memio_estimator);
+}
 
 static ssize_t enabled_show(struct kobject *kobj, struct kobj_attribute *attr,
 			    char *buf)
@@ -56,15 +90,91 @@ static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
 static ssize_t source_show(struct kobject *kobj, struct kobj_attribute *attr,
 			   char *buf)
 {
-	return sysfs_emit(buf, "none\n");
+	return sysfs_emit(buf, "%s\n", memio_counters_source());
+}
+
+static ssize_t valid_show(struct kobject *kobj, struct kobj_attribute *attr,
+			  char *buf)
+{
+	return sysfs_emit(buf, "%d\n", memio_counters_valid());
+}
+
+static ssize_t estimator_show(struct kobject *kobj, struct kobj_attribute *attr,
+			      char *buf)
+{
+	return sysfs_emit(buf, "%s\n", memio_estimator_names[memio_estimator_get()]);
+}
+
+static ssize_t estimator_store(struct kobject *kobj, struct kobj_attribute *attr,
+			       const char *buf, size_t count)
+{
+	int i = __sysfs_match_string(memio_estimator_names, MEMIO_ESTIMATORS, buf);
+
+	if (i < 0)
+		return i;
+
+	WRITE_ONCE(memio_estimator, i);
+	return count;
+}
+
+static ssize_t set_number(const char *buf, size_t count, unsigned int *to,
+			  unsigned int min, unsigned int max)
+{
+	unsigned int val;
+	int ret;
+
+	ret = kstrtouint(buf, 10, &val);
+	if (ret)
+		return ret;
+	if (val < min || val > max)
+		return -ERANGE;
+
+	WRITE_ONCE(*to, val);
+	return count;
+}
+
+static ssize_t sample_interval_us_show(struct kobject *kobj,
+				       struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(memio_interval_us));
+}
+
+static ssize_t sample_interval_us_store(struct kobject *kobj,
+					struct kobj_attribute *attr,
+					const char *buf, size_t count)
+{
+	return set_number(buf, count, &memio_interval_us, MEMIO_INTERVAL_US_MIN,
+			  MEMIO_INTERVAL_US_MAX);
+}
+
+static ssize_t sample_hold_ms_show(struct kobject *kobj,
+				   struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(memio_hold_ms));
+}
+
+static ssize_t sample_hold_ms_store(struct kobject *kobj,
+				    struct kobj_attribute *attr,
+				    const char *buf, size_t count)
+{
+	return set_number(buf, count, &memio_hold_ms, MEMIO_HOLD_MS_MIN,
+			  MEMIO_HOLD_MS_MAX);
 }
 
 static struct kobj_attribute enabled_attr = __ATTR_RW(enabled);
 static struct kobj_attribute source_attr = __ATTR_RO(source);
+static struct kobj_attribute valid_attr = __ATTR_RO(valid);
+static struct kobj_attribute estimator_attr = __ATTR_RW(estimator);
+static struct kobj_attribute sample_interval_us_attr = __ATTR_RW(sample_interval_us);
+static struct kobj_attribute sample_hold_ms_attr = __ATTR_RW(sample_hold_ms);
 
 static struct attribute *memio_attrs[] = {
 	&enabled_attr.attr,
 	&source_attr.attr,
+	&valid_attr.attr,
+	&estimator_attr.attr,
+	&sample_interval_us_attr.attr,
+	&sample_hold_ms_attr.attr,
 	NULL,
 };
 ATTRIBUTE_GROUPS(memio);

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * memio: from what the counters saw to what an IO byte costs
+ *
+ * Plain functions over plain structs, for the kernel, for KUnit and for programs
+ * alike: no state of their own, no allocation, no locks, no floating point. How
+ * it works is in estimate.c, which a program may include as it is.
+ */
+#ifndef _MEMIO_ESTIMATE_H
+#define _MEMIO_ESTIMATE_H
+
+#ifdef __KERNEL__
+#include <linux/limits.h>
+#include <linux/math64.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#else
+#include "estimate_user.h"
+#endif
+
+/**
+ * struct memio_price - memory bytes for each IO byte, 16.16 fixed point
+ * @to_read:	read from memory, for a byte to a device
+ * @to_write:	written to memory, for a byte to a device
+ * @from_read:	read (fills of lines written in part), for a byte from a device
+ * @from_write:	written, for a byte from a device
+ */
+struct memio_price {
+	u32 to_read;
+	u32 to_write;
+	u32 from_read;
+	u32 from_write;
+};
+
+#define MEMIO_PRICE_SHIFT	16
+#define MEMIO_PRICE_ONE		0x10000u
+
+#define MEMIO_LINE_BYTES	64
+
+enum memio_estimator {
+	MEMIO_SEED,		/* formulas 4.1 and 4.2 */
+	MEMIO_MISS,		/* misses: a lower bound */
+	MEMIO_DIRTY,		/* lines that devices made dirty */
+	MEMIO_ESTIMATORS
+};
+
+/* By enum memio_estimator; the words of /sys/kernel/memio/estimator. */
+extern const char *const memio_estimator_names[MEMIO_ESTIMATORS];
+
+/* What a box looks for, as its filter has room for one kind of request. */
+enum memio_box_group {
+	MEMIO_READS,		/* device reads (PCIRdCur) */
+	MEMIO_WRITES,		/* device writes of full lines (ItoM from PCIe) */
+	MEMIO_PARTIALS,		/* device writes of a part (RFO from PCIe) */
+	MEMIO_GROUPS
+};
+
+/* What a counter counts, in lines. Not every group has a counter for each. */
+enum memio_role {
+	MEMIO_ALL,		/* requests of the group's kind */
+	MEMIO_MISSES,		/* those that missed the LLC */
+	MEMIO_DIRTIED,		/* device writes, full or not, that met no modified line */
+	MEMIO_VICTIMS,		/* modified lines replaced, by whomever */
+	MEMIO_ANY_MISS,		/* misses of all requests, of CPUs too */
+	MEMIO_ROLES
+};
+
+/**
+ * struct memio_seen - what a package's counters saw in a window
+ * @boxes:	how many boxes are in each group; their sum is the package
+ * @lines:	summed over the boxes of the group, not scaled; 0 where the group
+ *		has no such counter
+ *
+ * MEMIO_DIRTIED does not depend on the kind of request: WRITES and PARTIALS
+ * both measure the same thing, each in its own boxes. So does each group for
+ * MEMIO_VICTIMS. MEMIO_ANY_MISS is counted in READS alone.
+ */
+struct memio_seen {
+	u32 boxes[MEMIO_GROUPS];
+	u64 lines[MEMIO_GROUPS][MEMIO_ROLES];
+};
+
+/**
+ * struct memio_cost - memory bytes that devices cost in a window, whole package
+ * @to_read:	read, for IO bytes to devices
+ * @to_write:	written, for IO bytes to devices
+ * @from_read:	read, for IO bytes from devices
+ * @from_write:	written, for IO bytes from devices
+ */
+struct memio_cost {
+	u64 to_read;
+	u64 to_write;
+	u64 from_read;
+	u64 from_write;
+};
+
+/**
+ * struct memio_rate - memory bytes for IO bytes, smoothed over windows
+ * @mem:	memory bytes, old ones weighing less
+ * @io:		IO bytes, likewise
+ * @waiting:	memory bytes since there last were IO bytes
+ * @owed:	memory bytes to date, less what IO bytes were charged; without
+ *		@waiting. May be negative
+ * @idle:	windows since there last were IO bytes
+ * @price:	the last result, 16.16
+ */
+struct memio_rate {
+	u64 mem;
+	u64 io;
+	u64 waiting;
+	s64 owed;
+	u32 idle;
+	u32 price;
+};
+
+/**
+ * struct memio_check - lines counted against IO bytes accounted
+ * @counted:	bytes that the counters saw pass, as full lines; old ones weigh less
+ * @io:		IO bytes that were accounted, likewise
+ */
+struct memio_check {
+	u64 counted;
+	u64 io;
+};
+
+/**
+ * struct memio_estimate - what one package's estimate remembers
+ * @kind:	the estimator that @to_read to @from_write belong to
+ * @to_read:	for &struct memio_price.to_read, and so on
+ * @to_write:	likewise
+ * @from_read:	likewise
+ * @from_write:	likewise
+ * @check_to:	whether IO bytes to devices are what the counters saw
+ * @check_from:	likewise, from devices
+ *
+ * The caller sees to it that one at a time changes it.
+ */
+struct memio_estimate {
+	enum memio_estimator kind;
+	struct memio_rate to_read;
+	struct memio_rate to_write;
+	struct memio_rate from_read;
+	struct memio_rate from_write;
+	struct memio_check check_to;
+	struct memio_check check_from;
+};
+
+/* Windows without IO bytes after which what was counted is nobody's. */
+#define MEMIO_PATIENCE		32
+
+/* See memio_check_permille() for why these. */
+#define MEMIO_CHECK_LOW		900
+#define MEMIO_CHECK_HIGH	2500
+
+void memio_estimate_init(struct memio_estimate *e, enum memio_estimator kind);
+void memio_estimate_resume(struct memio_estimate *e);
+void memio_estimate_window(struct memio_estimate *e, const struct memio_seen *seen,
+			   u64 to, u64 from, struct memio_price *price);
+
+void memio_window_cost(enum memio_estimator kind, const struct memio_seen *seen,
+		       struct memio_cost *cost);
+u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 io);
+u32 memio_check_permille(const struct memio_check *c);
+bool memio_check_ok(u32 permille);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * memio: what its parts know of each other
+ *
+ * The way of the data, each part calling only downward:
+ *
+ *	hooks -> charge (stock) -> owner, device, group (meters)
+ *	counters -> estimate -> prices
+ *	bytes x price, in a meter -> cgroupfs, procfs, trace
+ */
+#ifndef _MEMIO_INTERNAL_H
+#define _MEMIO_INTERNAL_H
+
+#include <linux/cgroup.h>
+#include <linux/list.h>
+#include <linux/memio.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+
+#include "estimate.h"
+
+/* ---- the switch (core.c) ---- */
+
+extern bool memio_at_boot;	/* and so pages have owners */
+
+/* ---- windows and prices (price.c) ---- */
+
+#define MEMIO_PACKAGES		8	/* sockets with counters of their own */
+#define MEMIO_WINDOWS		1024	/* prices that are remembered; a power of 2 */
+
+/**
+ * struct memio_window - what an IO byte cost in one window of sampling
+ * @seq:	which window
+ * @valid:	the counters were there, all of the time
+ * @price:	memory bytes for each IO byte
+ */
+struct memio_window {
+	u32 seq;
+	bool valid;
+	struct memio_price price;
+};
+
+/**
+ * struct memio_pricelist - the prices of a package's last windows
+ * @now:	the window that is open: it has no price yet
+ * @last:	the last price that was valid, for what can't have its own
+ * @last_valid:	there was one, and the window before @now is valid
+ * @updated_ns:	when @now was opened (ktime_get_ns); 0 if never
+ * @window:	ring, indexed by the sequence number
+ *
+ * Written by the package's sampler alone. An entry is complete before @now moves
+ * past it (release and acquire), and is not written again for MEMIO_WINDOWS
+ * windows, by when nobody looks for it.
+ */
+struct memio_pricelist {
+	u32 now;
+	bool last_valid;
+	struct memio_price last;
+	u64 updated_ns;
+	u32 window_ns;
+	struct memio_window window[MEMIO_WINDOWS];
+};
+
+extern struct memio_pricelist memio_prices[MEMIO_PACKAGES];
+
+void memio_price_publish(unsigned int package, const struct memio_price *price,
+			 bool valid, u64 now_ns, u32 window_ns);
+
+/* ---- meters (price.c) ---- */
+
+/**
+ * struct memio_bytes - a result
+ * @to:		bytes moved to devices
+ * @from:	bytes moved from devices
+ * @read:	memory bytes read for them
+ * @write:	memory bytes written for them
+ * @unpriced:	how many of @to + @from have no price, as there was no sample:
+ *		they are in @read and @write one for one, an upper bound
+ */
+struct memio_bytes {
+	u64 to;
+	u64 from;
+	u64 read;
+	u64 write;
+	u64 unpriced;
+};
+
+/**
+ * struct memio_meter - counts IO bytes, and the memory bytes they come to
+ * @lock:	around all of it; taken with interrupts off
+ * @window:	the window in which what is pending was charged
+ * @pending_to:	bytes to devices that wait for that window's price
+ * @pending_from: bytes from devices, likewise
+ * @sum:	what was charged; memory bytes without what is pending
+ */
+struct memio_meter {
+	raw_spinlock_t lock;
+	u32 window;
+	u64 pending_to;
+	u64 pending_from;
+	struct memio_bytes sum;
+};
+
+void memio_meter_init(struct memio_meter *m);
+void memio_meter_add(struct memio_meter *m, unsigned int package, u64 to, u64 from);
+void memio_meter_read(struct memio_meter *m, unsigned int package,
+		      struct memio_bytes *sum);	/* adds to *sum */
+
+/* ---- devices (device.c) ---- */
+
+#define MEMIO_DEVICES		256	/* DMA masters; the first index is nobody */
+#define MEMIO_NAME		32	/* longest bus name, with its end */
+
+/**
+ * struct memio_device - a physical DMA master
+ * @name:	its name on the bus, which is its identity: a device that comes back
+ *		under the same name goes on counting
+ * @id:		its index, from 1 up
+ * @package:	whose memory controllers and caches it goes through
+ * @total:	all it moved
+ *
+ * Made once and never freed, so that an id in a packet can't go stale.
+ */
+struct memio_device {
+	char name[MEMIO_NAME];
+	u16 id;
+	u8 package;
+	struct memio_meter __percpu *total;
+};
+
+struct memio_device *memio_device(u16 id);
+u16 memio_device_register(struct device *dev);
+struct seq_file;
+void memio_device_show_aliases(struct seq_file *m, u16 id);
+
+/* What the devices of a package have moved since boot, flushed stocks only. */
+void memio_package_bytes(unsigned int package, u64 *to, u64 *from);
+
+/* ---- ids (ids.c) ---- */
+
+#define MEMIO_SLOT_BITS		20
+#define MEMIO_SLOTS		(1u << MEMIO_SLOT_BITS)
+#define MEMIO_IDS_CHUNK		256
+
+struct memio_slot {
+	void __rcu *object;
+	u32 next_free;
+	u32 generation;
+};
+
+/**
+ * struct memio_ids - 32-bit ids for objects that come and go
+ * @lock:	around all but look-ups
+ * @slots:	how many ids there may be at a time, at most MEMIO_SLOTS
+ * @min_free:	freed slots that rest before the first is taken again
+ * @fresh:	the first slot that was never used; 0 is nobody's
+ * @head:	of the queue of freed slots, 0 if it is empty
+ * @tail:	its end
+ * @nr_free:	its length
+ * @nr_used:	ids in use
+ * @chunk:	the slots themselves
+ */
+struct memio_ids {
+	raw_spinlock_t lock;
+	u32 slots;
+	u32 min_free;
+	u32 fresh;
+	u32 head;
+	u32 tail;
+	u32 nr_free;
+	u32 nr_used;
+	struct memio_slot *chunk[MEMIO_SLOTS / MEMIO_IDS_CHUNK];
+};
+
+void memio_ids_init(struct memio_ids *ids, u32 slots, u32 min_free);
+void memio_ids_destroy(struct memio_ids *ids);
+u32 memio_ids_alloc(struct memio_ids *ids, void *object);
+void memio_ids_free(struct memio_ids *ids, u32 id);
+void *memio_ids_lookup(struct memio_ids *ids, u32 id);
+
+/* ---- groups (cgroupfs.c) ---- */
+
+/**
+ * struct memio_cgroup - what a control group and those below it moved
+ * @css:	the control group's side
+ * @owner:	id of the group as an owner, for bytes without a task
+ * @owners:	owners that are charged to this group (owner.c's lock)
+ * @meter:	by device; made when the device first moves something for it
+ * @no_slot:	charges that should have gone to a task
+ */
+struct memio_cgroup {
+	struct cgroup_subsys_state css;
+	u32 owner;
+	struct list_head owners;
+	struct memio_meter __percpu *meter[MEMIO_DEVICES];
+	atomic_long_t no_slot;
+};
+
+extern struct memio_cgroup memio_root;
+
+static inline struct memio_cgroup *memio_css_cgroup(struct cgroup_subsys_state *css)
+{
+	return css ? container_of(css, struct memio_cgroup, css) : NULL;
+}
+
+static inline struct memio_cgroup *memio_cgroup_parent(struct memio_cgroup *g)
+{
+	return memio_css_cgroup(g->css.parent);
+}
+
+void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev, u64 to, u64 from);
+void memio_cgroup_read(struct memio_cgroup *g, struct memio_device *dev,
+		      struct memio_bytes *sum);
+void memio_cgroup_free_meters(struct memio_cgroup *g);
+void memio_show_bytes(struct seq_file *m, const struct memio_bytes *b);
+
+/* ---- owners (owner.c) ---- */
+
+/**
+ * struct memio_account - what one owner moved by one device
+ * @next:	the owner's next one; a list that only grows
+ * @dev:	the device
+ * @meter:	since the owner began
+ * @carried:	what the task had moved before, in another group
+ * @at:		the sums at the last two updates, the newer one last
+ */
+struct memio_account {
+	struct memio_account *next;
+	struct memio_device *dev;
+	struct memio_meter meter;
+	struct memio_bytes carried;
+	struct memio_bytes at[2];
+};
+
+/**
+ * struct memio_owner - whom bytes are charged to
+ * @id:		its id, in tags
+ * @task:	a task, which has accounts of its own; false for a group's own
+ * @group:	the group that is charged with it (RCU; owner.c's lock to change it)
+ * @in_group:	in @group->owners
+ * @dirty:	pages with its tag
+ * @lock:	around the list of accounts and the updates
+ * @accounts:	by device
+ * @at_ns:	when the last two updates were
+ * @retired:	when it was given up (jiffies); it stays while bytes may come
+ * @retiring:	in the queue of those that were
+ * @rcu:	to free it
+ */
+struct memio_owner {
+	u32 id;
+	bool task;
+	struct memio_cgroup __rcu *group;
+	struct list_head in_group;
+	atomic_t dirty;
+	raw_spinlock_t lock;
+	struct memio_account *accounts;
+	u64 at_ns[2];
+	unsigned long retired;
+	struct list_head retiring;
+	struct rcu_head rcu;
+};
+
+#define MEMIO_UPDATE_NS		(10 * NSEC_PER_MSEC)	/* not more often for a task */
+#define MEMIO_RATE_NS		(100 * NSEC_PER_MSEC)	/* what rates are taken over, at least */
+
+struct memio_owner *memio_owner(u32 id);
+u32 __memio_task_owner(struct task_struct *p);
+void memio_owner_charge(u32 id, struct memio_device *dev, u64 to, u64 from);
+void memio_owner_update(struct memio_owner *o, u64 now);
+void memio_owner_dirty(u32 id, int pages);
+int memio_owner_init_group(struct memio_cgroup *g);
+void memio_owner_offline_group(struct memio_cgroup *g);
+void memio_owner_move(struct task_struct *p, struct memio_cgroup *g);
+void memio_owner_init(void);
+
+/* ---- the per-CPU stock (charge.c) ---- */
+
+/* Which sums a charge goes to. */
+#define MEMIO_TOTAL	1	/* the device's */
+#define MEMIO_CLAIM	2	/* the owner's, and its groups' */
+
+void memio_charge(u16 dev, u32 owner, u32 to, u32 from, unsigned int sums);
+
+/* Hand this CPU's stock on. Context: any, interrupts are turned off. */
+void memio_stock_flush(void);
+/* Hand all CPUs' stocks on. Context: process, may sleep. */
+void memio_stock_drain(void);
+
+/* ---- for KUnit ---- */
+
+#if IS_ENABLED(CONFIG_KUNIT)
+extern struct memio_device *memio_devices[MEMIO_DEVICES];
+bool memio_owner_reap(unsigned long quarantine);
+#endif
+
+
+
+/* ---- the sampler (counters.c), and its settings (core.c) ---- */
+
+/* Written in sysfs, read once in each window, or by each memio_sampler_want(). */
+extern unsigned int memio_interval_us;	/* length of a window */
+extern unsigned int memio_hold_ms;	/* samples after somebody wanted them */
+
+#define MEMIO_INTERVAL_US_MIN	1000
+#define MEMIO_INTERVAL_US_MAX	1000000
+#define MEMIO_HOLD_MS_MIN	100
+#define MEMIO_HOLD_MS_MAX	3600000
+
+enum memio_estimator memio_estimator_get(void);
+
+#ifdef CONFIG_CGROUP_MEMIO_COUNTERS
+
+/* Someone wants figures: sample for the next while. Process context, may sleep. */
+void memio_sampler_want(void);
+const char *memio_counters_source(void);	/* "hswep", "none"; may sleep */
+bool memio_counters_valid(void);	/* each package's last window is, and is recent */
+
+#else
+
+static inline void memio_sampler_want(void)
+{
+}
+
+static inline const char *memio_counters_source(void)
+{
+	return "none";
+}
+
+static inline bool memio_counters_valid(void)
+{
+	return false;
+}
+
+#endif
+
+#endif

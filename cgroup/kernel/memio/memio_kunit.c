@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * memio: KUnit tests of ids, meters, the stock and owners
+ *
+ * Packages and devices are made up, numbered from the end, so that nothing that
+ * the machine does meanwhile comes between.
+ */
+
+#include <kunit/test.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+#define PACKAGE		(MEMIO_PACKAGES - 1)
+#define HALF		(MEMIO_PRICE_ONE / 2)
+
+/* ---- ids ---- */
+
+static struct memio_ids *new_ids(struct kunit *test, u32 slots, u32 min_free)
+{
+	struct memio_ids *ids = kunit_kzalloc(test, sizeof(*ids), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, ids);
+	memio_ids_init(ids, slots, min_free);
+	return ids;
+}
+
+static void *lookup(struct memio_ids *ids, u32 id)
+{
+	void *object;
+
+	rcu_read_lock();
+	object = memio_ids_lookup(ids, id);
+	rcu_read_unlock();
+	return object;
+}
+
+static void ids_name_their_objects(struct kunit *test)
+{
+	struct memio_ids *ids = new_ids(test, 1000, 0);
+	int a, b;
+	u32 x = memio_ids_alloc(ids, &a);
+	u32 y = memio_ids_alloc(ids, &b);
+
+	KUNIT_EXPECT_NE(test, x, 0);
+	KUNIT_EXPECT_NE(test, x, y);
+	KUNIT_EXPECT_PTR_EQ(test, lookup(ids, x), (void *)&a);
+	KUNIT_EXPECT_PTR_EQ(test, lookup(ids, y), (void *)&b);
+	KUNIT_EXPECT_NULL(test, lookup(ids, 0));
+	KUNIT_EXPECT_NULL(test, lookup(ids, 999));
+	KUNIT_EXPECT_NULL(test, lookup(ids, U32_MAX));
+	memio_ids_destroy(ids);
+}
+
+static void ids_of_the_dead_name_nobody(struct kunit *test)
+{
+	struct memio_ids *ids = new_ids(test, 1000, 0);
+	int a, b;
+	u32 x = memio_ids_alloc(ids, &a), y;
+
+	memio_ids_free(ids, x);
+	KUNIT_EXPECT_NULL(test, lookup(ids, x));
+
+	/* The same slot, and another generation. */
+	y = memio_ids_alloc(ids, &b);
+	KUNIT_EXPECT_EQ(test, x & (MEMIO_SLOTS - 1), y & (MEMIO_SLOTS - 1));
+	KUNIT_EXPECT_NE(test, x, y);
+	KUNIT_EXPECT_NULL(test, lookup(ids, x));
+	KUNIT_EXPECT_PTR_EQ(test, lookup(ids, y), (void *)&b);
+	memio_ids_destroy(ids);
+}
+
+static void ids_run_out(struct kunit *test)
+{
+	struct memio_ids *ids = new_ids(test, 4, 0);
+	u32 id[3];
+	int a;
+
+	for (int i = 0; i < 3; i++) {
+		id[i] = memio_ids_alloc(ids, &a);
+		KUNIT_EXPECT_NE(test, id[i], 0);
+	}
+	KUNIT_EXPECT_EQ(test, memio_ids_alloc(ids, &a), 0);
+	memio_ids_free(ids, id[1]);
+	KUNIT_EXPECT_NE(test, memio_ids_alloc(ids, &a), 0);
+	KUNIT_EXPECT_EQ(test, memio_ids_alloc(ids, &a), 0);
+	KUNIT_EXPECT_EQ(test, ids->nr_used, 3);
+	memio_ids_destroy(ids);
+}
+
+/* A freed slot rests until so many others have been freed after it. */
+static void ids_rest(struct kunit *test)
+{
+	struct memio_ids *ids = new_ids(test, MEMIO_SLOTS, 100);
+	u32 first, id;
+	int a;
+
+	first = memio_ids_alloc(ids, &a);
+	memio_ids_free(ids, first);
+	for (int i = 0; i < 100; i++) {
+		id = memio_ids_alloc(ids, &a);
+		KUNIT_EXPECT_NE(test, id & (MEMIO_SLOTS - 1), first & (MEMIO_SLOTS - 1));
+		memio_ids_free(ids, id);
+	}
+	id = memio_ids_alloc(ids, &a);
+	KUNIT_EXPECT_EQ(test, id & (MEMIO_SLOTS - 1), first & (MEMIO_SLOTS - 1));
+	memio_ids_destroy(ids);
+}
+
+/* With 100 at rest, it takes 4096 x 101 owners until an id comes again. */
+static void ids_come_round_late(struct kunit *test)
+{
+	struct memio_ids *ids = new_ids(test, MEMIO_SLOTS, 100);
+	u32 first, id;
+	long n = 0;
+	int a;
+
+	first = memio_ids_alloc(ids, &a);
+	memio_ids_free(ids, first);
+	do {
+		id = memio_ids_alloc(ids, &a);
+		memio_ids_free(ids, id);
+		n++;
+	} while (id != first && n < 1000000);
+	KUNIT_EXPECT_EQ(test, n, 4096 * 101);
+	memio_ids_destroy(ids);
+}
+
+static struct kunit_case ids_cases[] = {
+	KUNIT_CASE(ids_name_their_objects),
+	KUNIT_CASE(ids_of_the_dead_name_nobody),
+	KUNIT_CASE(ids_run_out),
+	KUNIT_CASE(ids_rest),
+	KUNIT_CASE(ids_come_round_late),
+	{}
+};
+
+static struct kunit_suite ids_suite = {
+	.name = "memio_ids",
+	.test_cases = ids_cases,
+};
+
+/* ---- meters ---- */
+
+static void publish(u32 to_read, u32 from_read, u32 from_write, bool valid)
+{
+	struct memio_price p = {
+		.to_read = to_read,
+		.from_read = from_read,
+		.from_write = from_write,
+	};
+
+	memio_price_publish(PACKAGE, &p, valid, 1, 1);
+}
+
+static struct memio_bytes read_meter(struct memio_meter *m)
+{
+	struct memio_bytes b = {};
+
+	memio_meter_read(m, PACKAGE, &b);
+	return b;
+}
+
+/* The example of price.c. */
+static void meter_takes_the_windows_price(struct kunit *test)
+{
+	struct memio_meter m;
+	struct memio_bytes b;
+
+	memio_meter_init(&m);
+	publish(0, 0, 0, true);
+	memio_meter_add(&m, PACKAGE, 0, 1000);
+	publish(0, 0, HALF, true);
+	publish(0, 0, MEMIO_PRICE_ONE, true);
+	memio_meter_add(&m, PACKAGE, 0, 400);
+	publish(0, 0, MEMIO_PRICE_ONE, true);
+
+	b = read_meter(&m);
+	KUNIT_EXPECT_EQ(test, b.from, 1400);
+	KUNIT_EXPECT_EQ(test, b.write, 900);
+	KUNIT_EXPECT_EQ(test, b.read, 0);
+	KUNIT_EXPECT_EQ(test, b.unpriced, 0);
+}
+
+static void meter_knows_directions(struct kunit *test)
+{
+	struct memio_meter m;
+	struct memio_bytes b;
+
+	memio_meter_init(&m);
+	publish(0, 0, 0, true);
+	memio_meter_add(&m, PACKAGE, 1 << 20, 1 << 10);
+	publish(HALF, HALF / 2, MEMIO_PRICE_ONE, true);
+	b = read_meter(&m);
+	KUNIT_EXPECT_EQ(test, b.to, 1 << 20);
+	KUNIT_EXPECT_EQ(test, b.from, 1 << 10);
+	KUNIT_EXPECT_EQ(test, b.read, (1 << 19) + (1 << 8));
+	KUNIT_EXPECT_EQ(test, b.write, 1 << 10);
+}
+
+/* What is pending is shown at the last price, and counted at its own. */
+static void meter_shows_what_is_pending(struct kunit *test)
+{
+	struct memio_meter m;
+
+	memio_meter_init(&m);
+	publish(0, 0, HALF, true);
+	memio_meter_add(&m, PACKAGE, 0, 1000);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 500);
+	publish(0, 0, MEMIO_PRICE_ONE, true);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 1000);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 1000);
+}
+
+static void meter_without_samples(struct kunit *test)
+{
+	struct memio_meter m;
+	struct memio_bytes b;
+
+	memio_meter_init(&m);
+	publish(0, 0, 0, false);
+	memio_meter_add(&m, PACKAGE, 300, 700);
+	for (int i = 0; i < 2; i++) {
+		b = read_meter(&m);
+		KUNIT_EXPECT_EQ(test, b.read, 300);
+		KUNIT_EXPECT_EQ(test, b.write, 700);
+		KUNIT_EXPECT_EQ(test, b.unpriced, 1000);
+		/* Not sampled throughout: its price is none. */
+		publish(HALF, HALF, HALF, false);
+	}
+	publish(HALF, HALF, HALF, true);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 1000);
+}
+
+static void meter_of_long_ago(struct kunit *test)
+{
+	struct memio_meter m;
+
+	memio_meter_init(&m);
+	publish(0, 0, 0, true);
+	memio_meter_add(&m, PACKAGE, 0, 1000);
+	for (int i = 0; i < MEMIO_WINDOWS + 10; i++)
+		publish(0, 0, i < MEMIO_WINDOWS ? MEMIO_PRICE_ONE : HALF, true);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 500);
+}
+
+static void meter_of_large_sums(struct kunit *test)
+{
+	struct memio_meter m;
+
+	memio_meter_init(&m);
+	publish(0, 0, 0, true);
+	memio_meter_add(&m, PACKAGE, 0, 1ull << 50);
+	publish(0, 0, MEMIO_PRICE_ONE, true);
+	memio_meter_add(&m, PACKAGE, 0, 1ull << 50);
+	publish(0, 0, 3 * MEMIO_PRICE_ONE, true);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 1ull << 52);
+}
+
+static struct kunit_case meter_cases[] = {
+	KUNIT_CASE(meter_takes_the_windows_price),
+	KUNIT_CASE(meter_knows_directions),
+	KUNIT_CASE(meter_shows_what_is_pending),
+	KUNIT_CASE(meter_without_samples),
+	KUNIT_CASE(meter_of_long_ago),
+	KUNIT_CASE(meter_of_large_sums),
+	{}
+};
+
+static struct kunit_suite meter_suite = {
+	.name = "memio_meter",
+	.test_cases = meter_cases,
+};
+
+/* ---- owners and the stock ---- */
+
+/* A parent group, and two groups in it. */
+struct owners {
+	struct memio_cgroup *parent;
+	struct memio_cgroup *group[2];
+	struct memio_device *dev;
+};
+
+static struct memio_cgroup *new_group(struct kunit *test, struct memio_cgroup *parent)
+{
+	struct memio_cgroup *g = kunit_kzalloc(test, sizeof(*g), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, g);
+	g->css.parent = parent ? &parent->css : NULL;
+	KUNIT_ASSERT_EQ(test, memio_owner_init_group(g), 0);
+	return g;
+}
+
+static int owners_init(struct kunit *test)
+{
+	struct owners *o = kunit_kzalloc(test, sizeof(*o), GFP_KERNEL);
+	int cpu;
+
+	KUNIT_ASSERT_NOT_NULL(test, o);
+	o->parent = new_group(test, &memio_root);
+	for (int i = 0; i < 2; i++)
+		o->group[i] = new_group(test, o->parent);
+
+	o->dev = kunit_kzalloc(test, sizeof(*o->dev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, o->dev);
+	o->dev->total = alloc_percpu(struct memio_meter);
+	KUNIT_ASSERT_NOT_NULL(test, o->dev->total);
+	for_each_possible_cpu(cpu)
+		memio_meter_init(per_cpu_ptr(o->dev->total, cpu));
+	o->dev->package = PACKAGE;
+	o->dev->id = MEMIO_DEVICES - 1;
+	memio_devices[o->dev->id] = o->dev;
+	publish(0, 0, 0, true);
+	test->priv = o;
+	return 0;
+}
+
+static void owners_exit(struct kunit *test)
+{
+	struct owners *o = test->priv;
+
+	memio_stock_drain();
+	memio_owner_move(current, &memio_root);
+	for (int i = 0; i < 2; i++)
+		memio_owner_offline_group(o->group[i]);
+	memio_owner_offline_group(o->parent);
+	memio_owner_reap(0);
+	rcu_barrier();
+	memio_devices[o->dev->id] = NULL;
+	for (int i = 0; i < 2; i++)
+		memio_cgroup_free_meters(o->group[i]);
+	memio_cgroup_free_meters(o->parent);
+	free_percpu(memio_root.meter[o->dev->id]);
+	memio_root.meter[o->dev->id] = NULL;
+	free_percpu(o->dev->total);
+}
+
+static u64 from_of(struct memio_cgroup *g, struct memio_device *dev)
+{
+	struct memio_bytes b = {};
+
+	memio_cgroup_read(g, dev, &b);
+	return b.from;
+}
+
+/* The current task becomes an owner in a group. */
+static u32 owner_in(struct memio_cgroup *g)
+{
+	__memio_task_owner(current);
+	memio_owner_move(current, g);
+	return current->memio_owner;
+}
+
+static u64 own_from(u32 id)
+{
+	struct memio_account *a;
+	struct memio_owner *o;
+	u64 sum = 0;
+
+	rcu_read_lock();
+	o = memio_owner(id);
+	for (a = o ? o->accounts : NULL; a; a = a->next)
+		sum += a->carried.from + a->meter.sum.from;
+	rcu_read_unlock();
+	return sum;
+}
+
+static void charge_goes_up(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	u32 id = owner_in(o->group[0]);
+
+	memio_charge(o->dev->id, id, 0, 1000, MEMIO_TOTAL | MEMIO_CLAIM);
+	memio_stock_drain();
+	KUNIT_EXPECT_EQ(test, own_from(id), 1000);
+	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), 1000);
+	KUNIT_EXPECT_EQ(test, from_of(o->group[1], o->dev), 0);
+	KUNIT_EXPECT_EQ(test, from_of(o->parent, o->dev), 1000);
+	KUNIT_EXPECT_EQ(test, from_of(&memio_root, o->dev), 1000);
+}
+
+static void charge_waits_in_the_stock(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	u32 id = owner_in(o->group[0]);
+
+	preempt_disable();
+	memio_charge(o->dev->id, id, 0, 65535, MEMIO_CLAIM);
+	KUNIT_EXPECT_EQ(test, own_from(id), 0);
+	memio_charge(o->dev->id, id, 0, 1, MEMIO_CLAIM);
+	KUNIT_EXPECT_EQ(test, own_from(id), 65536);
+	preempt_enable();
+}
+
+static void charge_by_many_owners(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	u32 a = owner_in(o->group[0]), b = o->group[1]->owner;
+
+	for (int i = 0; i < 1000; i++) {
+		memio_charge(o->dev->id, a, 0, 1, MEMIO_TOTAL | MEMIO_CLAIM);
+		memio_charge(o->dev->id, b, 0, 2, MEMIO_TOTAL | MEMIO_CLAIM);
+		memio_charge(o->dev->id, 0, 0, 4, MEMIO_TOTAL);
+	}
+	memio_stock_drain();
+	KUNIT_EXPECT_EQ(test, own_from(a), 1000);
+	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), 1000);
+	KUNIT_EXPECT_EQ(test, from_of(o->group[1], o->dev), 2000);
+	KUNIT_EXPECT_EQ(test, from_of(o->parent, o->dev), 3000);
+	KUNIT_EXPECT_EQ(test, from_of(&memio_root, o->dev), 3000);
+}
+
+static void owner_that_moves(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	u32 old = owner_in(o->group[0]), new;
+
+	memio_charge(o->dev->id, old, 0, 1000, MEMIO_CLAIM);
+	memio_stock_drain();
+	new = owner_in(o->group[1]);
+	KUNIT_EXPECT_NE(test, old, new);
+	KUNIT_EXPECT_EQ(test, own_from(new), 1000);
+
+	/* What was tagged before the move is the old group's. */
+	memio_charge(o->dev->id, old, 0, 10, MEMIO_CLAIM);
+	memio_charge(o->dev->id, new, 0, 1, MEMIO_CLAIM);
+	memio_stock_drain();
+	KUNIT_EXPECT_EQ(test, own_from(new), 1001);
+	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), 1010);
+	KUNIT_EXPECT_EQ(test, from_of(o->group[1], o->dev), 1);
+	KUNIT_EXPECT_EQ(test, from_of(o->parent, o->dev), 1011);
+}
+
+static void owner_that_exits(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	u32 id = owner_in(o->group[0]);
+
+	memio_charge(o->dev->id, id, 0, 1000, MEMIO_CLAIM);
+	__memio_exit(current);
+	KUNIT_EXPECT_EQ(test, current->memio_owner, 0);
+
+	/* A late byte is the group's. */
+	memio_charge(o->dev->id, id, 0, 1, MEMIO_CLAIM);
+	memio_stock_drain();
+	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), 1001);
+}
+
+static void group_that_goes(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	u32 id = owner_in(o->group[0]);
+
+	memio_charge(o->dev->id, id, 0, 1000, MEMIO_CLAIM);
+	memio_stock_drain();
+	memio_owner_offline_group(o->group[0]);
+	memio_charge(o->dev->id, id, 0, 1, MEMIO_CLAIM);
+	memio_stock_drain();
+	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), 1000);
+	KUNIT_EXPECT_EQ(test, from_of(o->parent, o->dev), 1001);
+}
+
+static void id_of_nobody(struct kunit *test)
+{
+	struct owners *o = test->priv;
+
+	memio_charge(o->dev->id, 0xfff00000 | 0xabcde, 0, 7, MEMIO_CLAIM);
+	memio_stock_drain();
+	KUNIT_EXPECT_EQ(test, from_of(&memio_root, o->dev), 7);
+	KUNIT_EXPECT_EQ(test, from_of(o->parent, o->dev), 0);
+}
+
+static struct kunit_case owner_cases[] = {
+	KUNIT_CASE(charge_goes_up),
+	KUNIT_CASE(charge_waits_in_the_stock),
+	KUNIT_CASE(charge_by_many_owners),
+	KUNIT_CASE(owner_that_moves),
+	KUNIT_CASE(owner_that_exits),
+	KUNIT_CASE(group_that_goes),
+	KUNIT_CASE(id_of_nobody),
+	{}
+};
+
+static struct kunit_suite owner_suite = {
+	.name = "memio_owner",
+	.init = owners_init,
+	.exit = owners_exit,
+	.test_cases = owner_cases,
+};
+
+kunit_test_suites(&ids_suite, &meter_suite, &owner_suite);
+
+MODULE_DESCRIPTION("KUnit tests of memio");
+MODULE_LICENSE("GPL");

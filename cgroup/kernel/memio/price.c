@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * memio: windows, prices, and the meters that bring them together with bytes
+ *
+ * What an IO byte costs in memory bytes is known only after the fact, when the
+ * sampler has read the counters at the end of a window (10 ms, say). Whoever
+ * charges bytes can't wait for that, and whoever reads sums should not have to go
+ * through all who were charged. So a meter keeps the bytes of the window that is
+ * open as pending, with the window's number, and turns them into memory bytes
+ * when it is next touched in a later window, at exactly the price of their own.
+ *
+ *	window		7	8	9	10
+ *	price		0.5	1.0	1.0	(open)
+ *	charged		1000		400		touched in 7 and 9, read in 10
+ *	memory bytes		500		400
+ *
+ * So the sum over all meters of a package is what the counters have seen, window
+ * by window, whoever comes late. Prices are remembered for MEMIO_WINDOWS
+ * windows, 10 s at the default interval. A meter that nobody touched for longer
+ * takes the last price: it is what its device pays now, and only the bytes of a
+ * single window can be concerned.
+ *
+ * Without a sample (nobody wants figures, or no counters) the window stays open, and
+ * ends up without a price: its bytes count one for one, an upper bound as each
+ * byte passes the memory at most once, and are counted as unpriced besides.
+ */
+
+#include <linux/math64.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+struct memio_pricelist memio_prices[MEMIO_PACKAGES];
+
+/**
+ * memio_price_publish - close a package's window, with its price
+ * @package:	the package
+ * @price:	memory bytes for each IO byte; not read if it isn't valid
+ * @valid:	false: the window was not sampled throughout
+ * @now_ns:	the time, by ktime_get_ns()
+ * @window_ns:	how long the window was
+ *
+ * Context: any, but one at a time for each package.
+ */
+void memio_price_publish(unsigned int package, const struct memio_price *price,
+			 bool valid, u64 now_ns, u32 window_ns)
+{
+	struct memio_pricelist *list = &memio_prices[package];
+	struct memio_window *w = &list->window[list->now % MEMIO_WINDOWS];
+
+	w->seq = list->now;
+	w->valid = valid;
+	if (valid) {
+		w->price = *price;
+		list->last = *price;
+	}
+	WRITE_ONCE(list->last_valid, valid);
+	WRITE_ONCE(list->window_ns, window_ns);
+	WRITE_ONCE(list->updated_ns, now_ns);
+
+	/* The entry is complete for whoever sees the next window. */
+	smp_store_release(&list->now, list->now + 1);
+}
+
+/* Adds what @to and @from cost at a price to @sum; without one, one for one. */
+static void add_cost(struct memio_bytes *sum, const struct memio_price *p,
+		     u64 to, u64 from)
+{
+	if (!p) {
+		sum->read += to;
+		sum->write += from;
+		sum->unpriced += to + from;
+		return;
+	}
+
+	sum->read += mul_u64_u32_shr(to, p->to_read, MEMIO_PRICE_SHIFT) +
+		     mul_u64_u32_shr(from, p->from_read, MEMIO_PRICE_SHIFT);
+	sum->write += mul_u64_u32_shr(to, p->to_write, MEMIO_PRICE_SHIFT) +
+		      mul_u64_u32_shr(from, p->from_write, MEMIO_PRICE_SHIFT);
+}
+
+/* Brings a meter to the window that is open. Its lock is held. */
+static void settle(struct memio_meter *m, const struct memio_pricelist *list)
+{
+	u32 now = smp_load_acquire(&list->now);
+	const struct memio_window *w = &list->window[m->window % MEMIO_WINDOWS];
+
+	if (m->window == now)
+		return;
+
+	if (m->pending_to || m->pending_from) {
+		const struct memio_price *p = NULL;
+
+		if (now - m->window >= MEMIO_WINDOWS) {
+			if (READ_ONCE(list->last_valid))
+				p = &list->last;
+		} else if (w->valid) {
+			p = &w->price;
+		}
+		add_cost(&m->sum, p, m->pending_to, m->pending_from);
+		m->pending_to = 0;
+		m->pending_from = 0;
+	}
+	m->window = now;
+}
+
+/**
+ * memio_meter_init - begin at zero
+ * @m:	the meter
+ */
+void memio_meter_init(struct memio_meter *m)
+{
+	memset(m, 0, sizeof(*m));
+	raw_spin_lock_init(&m->lock);
+}
+
+/**
+ * memio_meter_add - charge bytes
+ * @m:		the meter
+ * @package:	the package of the device that moved them
+ * @to:		bytes to the device
+ * @from:	bytes from the device
+ *
+ * Context: any; interrupts are turned off.
+ */
+void memio_meter_add(struct memio_meter *m, unsigned int package, u64 to, u64 from)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&m->lock, flags);
+	settle(m, &memio_prices[package]);
+	m->pending_to += to;
+	m->pending_from += from;
+	WRITE_ONCE(m->sum.to, m->sum.to + to);
+	WRITE_ONCE(m->sum.from, m->sum.from + from);
+	raw_spin_unlock_irqrestore(&m->lock, flags);
+}
+
+/**
+ * memio_meter_read - add what a meter shows to a sum
+ * @m:		the meter
+ * @package:	as in memio_meter_add()
+ * @sum:	what it is added to
+ *
+ * What is pending is taken at the last price, as its own is still to come; if the
+ * counters are not read at present, as unpriced.
+ *
+ * Context: any; interrupts are turned off.
+ */
+void memio_meter_read(struct memio_meter *m, unsigned int package,
+		      struct memio_bytes *sum)
+{
+	const struct memio_pricelist *list = &memio_prices[package];
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&m->lock, flags);
+	settle(m, list);
+	sum->to += m->sum.to;
+	sum->from += m->sum.from;
+	sum->read += m->sum.read;
+	sum->write += m->sum.write;
+	sum->unpriced += m->sum.unpriced;
+	add_cost(sum, READ_ONCE(list->last_valid) ? &list->last : NULL,
+		 m->pending_to, m->pending_from);
+	raw_spin_unlock_irqrestore(&m->lock, flags);
+}

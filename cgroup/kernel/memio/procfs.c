@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * memio: /proc/PID/membw and /proc/PID/task/TID/membw
+ *
+ *	source hswep
+ *	estimator dirty
+ *	valid 1
+ *	window_us 103120
+ *	updated_ns 5120331042
+ *
+ *	0000:00:03.0 alias=nvme0n1,259:0 io_to=0 io_from=268435456 mem_read=0
+ *		mem_write=134217728 unpriced=0 io_to_bps=0 io_from_bps=104857600
+ *		mem_read_bps=0 mem_write_bps=52428800
+ *	cpu mem_read=0 mem_write=0 valid=0
+ *	total io_to=0 ...
+ *
+ * (each device in one line). Bytes since the task began; of a process, the sum of its threads,
+ * those that have exited among them. Rates are the differences between two
+ * updates, the last of which is at updated_ns; window_us is the time between
+ * them: of a process, its longest thread's. Who may read it is who may read
+ * /proc/PID/io.
+ *
+ * valid is 1 if the counters were read throughout the last window of every package, and that
+ * is no older than two windows.
+ */
+
+#include <linux/ktime.h>
+#include <linux/pid_namespace.h>
+#include <linux/ptrace.h>
+#include <linux/sched/signal.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+/* The sums and rates of a device, or of all. */
+struct line {
+	struct memio_bytes sum;
+	u64 bps[4];			/* to, from, read, write */
+};
+
+struct report {
+	struct line dev[MEMIO_DEVICES];
+	u64 window_ns;
+	u64 updated_ns;
+};
+
+static void add_bytes(struct memio_bytes *sum, const struct memio_bytes *b)
+{
+	sum->to += b->to;
+	sum->from += b->from;
+	sum->read += b->read;
+	sum->write += b->write;
+	sum->unpriced += b->unpriced;
+}
+
+static u64 rate(u64 then, u64 now, u64 ns)
+{
+	return now > then && ns ? mul_u64_u64_div_u64(now - then, NSEC_PER_SEC, ns) : 0;
+}
+
+static void add_task(struct report *r, struct task_struct *p, u64 now)
+{
+	struct memio_account *a;
+	struct memio_owner *o;
+	struct line *line;
+	u64 ns;
+
+	rcu_read_lock();
+	o = memio_owner(READ_ONCE(p->memio_owner));
+	if (!o || !o->task)
+		goto out;
+
+	memio_owner_update(o, now);
+	raw_spin_lock_irq(&o->lock);
+	ns = o->at_ns[0] ? o->at_ns[1] - o->at_ns[0] : 0;
+	r->window_ns = max(r->window_ns, ns);
+	r->updated_ns = max(r->updated_ns, o->at_ns[1]);
+	for (a = o->accounts; a; a = a->next) {
+		line = &r->dev[a->dev->id];
+		add_bytes(&line->sum, &a->carried);
+		memio_meter_read(&a->meter, a->dev->package, &line->sum);
+		line->bps[0] += rate(a->at[0].to, a->at[1].to, ns);
+		line->bps[1] += rate(a->at[0].from, a->at[1].from, ns);
+		line->bps[2] += rate(a->at[0].read, a->at[1].read, ns);
+		line->bps[3] += rate(a->at[0].write, a->at[1].write, ns);
+	}
+	raw_spin_unlock_irq(&o->lock);
+out:
+	rcu_read_unlock();
+}
+
+static void add_process(struct report *r, struct task_struct *p, u64 now)
+{
+	struct memio_account *a;
+	struct task_struct *t;
+	unsigned long flags;
+
+	if (!lock_task_sighand(p, &flags))
+		return;
+	/* With the lock, no thread goes from the list to signal->memio. */
+	for_each_thread(p, t)
+		add_task(r, t, now);
+	for (a = p->signal->memio; a; a = a->next)
+		add_bytes(&r->dev[a->dev->id].sum, &a->carried);
+	unlock_task_sighand(p, &flags);
+}
+
+static void show_line(struct seq_file *m, const struct line *line)
+{
+	memio_show_bytes(m, &line->sum);
+	seq_printf(m, " io_to_bps=%llu io_from_bps=%llu mem_read_bps=%llu mem_write_bps=%llu\n",
+		   line->bps[0], line->bps[1], line->bps[2], line->bps[3]);
+}
+
+static const char *estimator_name(enum memio_estimator e)
+{
+	static const char * const names[] = {
+		[MEMIO_SEED] = "seed", [MEMIO_MISS] = "miss", [MEMIO_DIRTY] = "dirty",
+	};
+
+	return names[e];
+}
+
+static int membw_show(struct seq_file *m, struct task_struct *task, bool whole)
+{
+	struct memio_device *dev;
+	struct line total = {};
+	struct report *r;
+	u64 now;
+	int ret;
+
+	ret = down_read_killable(&task->signal->exec_update_lock);
+	if (ret)
+		return ret;
+	if (!ptrace_may_access(task, PTRACE_MODE_READ_FSCREDS)) {
+		ret = -EACCES;
+		goto out;
+	}
+	r = kvzalloc(sizeof(*r), GFP_KERNEL);
+	if (!r) {
+		ret = -ENOMEM;
+		goto out;
+	}
+
+	memio_sampler_want();
+	memio_stock_drain();
+	now = ktime_get_ns();
+	if (whole)
+		add_process(r, task, now);
+	else
+		add_task(r, task, now);
+
+	seq_printf(m, "source %s\nestimator %s\nvalid %d\nwindow_us %llu\nupdated_ns %llu\n\n",
+		   memio_counters_source(), estimator_name(memio_estimator_get()),
+		   memio_counters_valid(), div_u64(r->window_ns, NSEC_PER_USEC),
+		   r->updated_ns);
+	for (u16 id = 1; id < MEMIO_DEVICES && (dev = memio_device(id)); id++) {
+		const struct line *line = &r->dev[id];
+
+		if (!line->sum.to && !line->sum.from)
+			continue;
+		seq_puts(m, dev->name);
+		memio_device_show_aliases(m, id);
+		show_line(m, line);
+		add_bytes(&total.sum, &line->sum);
+		for (int i = 0; i < ARRAY_SIZE(total.bps); i++)
+			total.bps[i] += line->bps[i];
+	}
+	seq_puts(m, "cpu mem_read=0 mem_write=0 valid=0\ntotal");
+	show_line(m, &total);
+	kvfree(r);
+out:
+	up_read(&task->signal->exec_update_lock);
+	return ret;
+}
+
+/**
+ * proc_tid_membw - show a thread's file
+ * @m:		where
+ * @ns:		not used
+ * @pid:	not used
+ * @task:	the thread
+ *
+ * Context: process.
+ * Return: 0 or an error.
+ */
+int proc_tid_membw(struct seq_file *m, struct pid_namespace *ns, struct pid *pid,
+		   struct task_struct *task)
+{
+	return membw_show(m, task, false);
+}
+
+/**
+ * proc_tgid_membw - show a process's file
+ * @m:		where
+ * @ns:		not used
+ * @pid:	not used
+ * @task:	one of its threads
+ *
+ * Context: process.
+ * Return: 0 or an error.
+ */
+int proc_tgid_membw(struct seq_file *m, struct pid_namespace *ns, struct pid *pid,
+		    struct task_struct *task)
+{
+	return membw_show(m, task, true);
+}
