@@ -6,19 +6,18 @@
  * file, which is nothing without CONFIG_CGROUP_MEMIO and a no-op instruction
  * while memio is off.
  *
- * Tags: a bio has its owner's id in bi_memio. A packet has two fields, memio_dev and
- * memio. On its way out, memio_dev is 0 and memio is the owner's id. One that
- * has come in has its device in memio_dev and in memio the bytes that are still to be claimed
- * by whoever reads it: the copy of a packet has none of them.
+ * Tags: a bio has its owner's id in bi_memio, and so has a packet in memio on its
+ * way out. One that has come in (memio_rx) has there the device and the bytes that are
+ * still to be claimed by whoever reads it; a copy of it has none of them.
  */
 #ifndef _LINUX_MEMIO_H
 #define _LINUX_MEMIO_H
 
+#include <linux/blk_types.h>
 #include <linux/jump_label.h>
 #include <linux/sched.h>
 #include <linux/types.h>
 
-struct bio;
 struct folio;
 struct gendisk;
 struct net_device;
@@ -33,11 +32,15 @@ struct sock;
 
 /**
  * struct memio_tx - what a driver is about to send
- * @owner:		whose it is; 0: nobody's
+ * @dev:		the device; 0: it is not to be charged
+ * @forwarded:		it has come in from outside
+ * @owner:		whose it is; 0: the kernel's own
  * @bytes:		its data
  * @descriptors:	how many pieces it is in
  */
 struct memio_tx {
+	u16 dev;
+	bool forwarded;
 	u32 owner;
 	u32 bytes;
 	u32 descriptors;
@@ -69,8 +72,9 @@ void __memio_skb_split(struct sk_buff *skb, const struct sk_buff *from);
 void __memio_skb_clear(struct sk_buff *skb);
 void __memio_skb_tx(struct sk_buff *skb, const struct sock *sk);
 bool __memio_skb_of(const struct sk_buff *skb, const struct sock *sk);
-void __memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb);
-void __memio_tx_done(const struct net_device *dev, const struct memio_tx *tx);
+void __memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb,
+		      const struct net_device *dev);
+void __memio_tx_done(const struct memio_tx *tx);
 void __memio_sock_used(struct sock *sk);
 void __memio_bio_submit(struct bio *bio);
 void __memio_bio_done(struct request *rq, struct bio *bio, unsigned int bytes);
@@ -230,27 +234,28 @@ static inline bool memio_skb_of(const struct sk_buff *skb, const struct sock *sk
  * memio_tx_begin - a driver gets a packet to send
  * @tx:		what memio_tx_done() is to be given: the packet may be gone then
  * @skb:	the packet
+ * @dev:	the driver's device
  *
  * Context: Any.
  */
-static inline void memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb)
+static inline void memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb,
+				  const struct net_device *dev)
 {
+	tx->dev = 0;
 	if (memio_enabled())
-		__memio_tx_begin(tx, skb);
+		__memio_tx_begin(tx, skb, dev);
 }
 
 /**
  * memio_tx_done - a driver has taken a packet
- * @dev:	the driver's device, which is charged, and the packet's owner
- * @tx:		from memio_tx_begin()
+ * @tx:	from memio_tx_begin(): the device is charged, and the packet's owner
  *
  * Context: Any.
  */
-static inline void memio_tx_done(const struct net_device *dev,
-				 const struct memio_tx *tx)
+static inline void memio_tx_done(const struct memio_tx *tx)
 {
-	if (memio_enabled())
-		__memio_tx_done(dev, tx);
+	if (memio_enabled() && tx->dev)
+		__memio_tx_done(tx);
 }
 
 /**
@@ -323,8 +328,8 @@ static inline void memio_folio_dirtied(struct folio *folio)
 }
 
 /**
- * memio_folio_cleaned - a dirty folio will not be written
- * @folio:	the folio
+ * memio_folio_cleaned - a folio has been written, or will not be
+ * @folio:	the folio; if it is dirty again, its pages keep their owners
  *
  * Context: Any.
  */
@@ -383,9 +388,28 @@ static inline void memio_exit(struct task_struct *p)
 		__memio_exit(p);
 }
 
-/* The tag of a bio, which is there whether memio is on or not. */
-#define memio_bio_init(bio)		((bio)->bi_memio = 0)
-#define memio_bio_clone(bio, src)	((bio)->bi_memio = (src)->bi_memio)
+/**
+ * memio_bio_init - a bio begins without an owner, whether memio is on or not
+ * @bio:	the bio
+ *
+ * Context: Any.
+ */
+static inline void memio_bio_init(struct bio *bio)
+{
+	bio->bi_memio = 0;
+}
+
+/**
+ * memio_bio_clone - a bio is for whom another is
+ * @bio:	the bio
+ * @src:	the other
+ *
+ * Context: Any.
+ */
+static inline void memio_bio_clone(struct bio *bio, const struct bio *src)
+{
+	bio->bi_memio = src->bi_memio;
+}
 
 #else /* !CONFIG_CGROUP_MEMIO */
 
@@ -437,12 +461,12 @@ static inline bool memio_skb_of(const struct sk_buff *skb, const struct sock *sk
 	return true;
 }
 
-static inline void memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb)
+static inline void memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb,
+				  const struct net_device *dev)
 {
 }
 
-static inline void memio_tx_done(const struct net_device *dev,
-				 const struct memio_tx *tx)
+static inline void memio_tx_done(const struct memio_tx *tx)
 {
 }
 
@@ -500,8 +524,13 @@ static inline void memio_disk_del(struct gendisk *disk)
 {
 }
 
-#define memio_bio_init(bio)		do { } while (0)
-#define memio_bio_clone(bio, src)	do { } while (0)
+static inline void memio_bio_init(struct bio *bio)
+{
+}
+
+static inline void memio_bio_clone(struct bio *bio, const struct bio *src)
+{
+}
 
 #endif /* CONFIG_CGROUP_MEMIO */
 

@@ -18,10 +18,12 @@
  *	task A dirties pages 0, 2, 4; task B pages 1, 3, 5; a flusher writes them:
  *	one bio of 24 KiB, three pages for A and three for B
  *
- * A page that is dirtied again while it is being written keeps its tag, or has
- * the new dirtier's: then both writes are the latter's. Pages that something else took the place of
- * (encryption, compression) have no owner, and the bio's is taken; a bio
- * that has none, of a kernel thread on its own account, is the root's.
+ * A page loses its owner when its writeback ends, if it is not dirty again by
+ * then, or when it leaves the page cache. One that is dirtied again while it is
+ * being written has the new dirtier's tag: then both writes are the latter's. Pages that
+ * something else took the place of (encryption, compression) are not under
+ * writeback themselves, and the bio's owner is taken; a bio that has none, of a kernel
+ * thread on its own account, is the root's.
  *
  * Without memio at boot (memio=off) there is no page_ext, and all bytes are
  * the bios' submitters'.
@@ -29,6 +31,7 @@
 
 #include <linux/bio.h>
 #include <linux/blk-mq.h>
+#include <linux/export.h>
 #include <linux/mm.h>
 #include <linux/page_ext.h>
 #include <linux/sched.h>
@@ -57,81 +60,88 @@ static u32 submitter(void)
 	return READ_ONCE(current->memio_owner) ?: __memio_task_owner(current);
 }
 
-/*
- * Sets a page's owner. Returns the one before. Two CPUs do this at once only
- * if a page becomes dirty while its write ends.
- */
-static u32 set_page_owner(struct page *page, u32 owner)
+/* Where a page's owner is kept; NULL: nowhere. To be put with page_ext_put(). */
+static u32 *page_tag(struct page *page, struct page_ext **ext)
 {
-	struct page_ext *ext = page_ext_get(page);
-	struct page_tag *tag;
-	u32 old = 0;
+	*ext = memio_at_boot ? page_ext_get(page) : NULL;
+	return *ext ? &((struct page_tag *)page_ext_data(*ext, &page_memio_ops))->owner : NULL;
+}
 
-	if (!ext)
-		return 0;
-	tag = page_ext_data(ext, &page_memio_ops);
-	if (READ_ONCE(tag->owner) != owner)
-		old = xchg(&tag->owner, owner);
+/* Sets a page's owner; owners' counts of pages follow. */
+static void set_page_owner(struct page *page, u32 owner)
+{
+	struct page_ext *ext;
+	u32 *tag = page_tag(page, &ext);
+	u32 old;
+
+	if (!tag)
+		return;
+	if (READ_ONCE(*tag) != owner) {
+		old = xchg(tag, owner);
+		if (owner)
+			memio_owner_dirty(owner, 1);
+		if (old)
+			memio_owner_dirty(old, -1);
+	}
 	page_ext_put(ext);
-	return old;
 }
 
 static u32 page_owner_of(struct page *page)
 {
-	struct page_ext *ext = page_ext_get(page);
+	struct page_ext *ext;
+	u32 *tag = page_tag(page, &ext);
 	u32 owner = 0;
 
-	if (ext) {
-		owner = READ_ONCE(((struct page_tag *)page_ext_data(ext, &page_memio_ops))->owner);
+	if (tag) {
+		owner = READ_ONCE(*tag);
 		page_ext_put(ext);
 	}
 	return owner;
 }
 
-/* Sets the owner of a folio's pages and keeps the owners' counts of them. */
-static void set_folio_owner(struct folio *folio, u32 owner)
-{
-	long i, nr = folio_nr_pages(folio), tagged = 0;
-	u32 old;
-
-	for (i = 0; i < nr; i++) {
-		if (owner && page_owner_of(folio_page(folio, i)) == owner)
-			continue;
-		old = set_page_owner(folio_page(folio, i), owner);
-		if (old)
-			memio_owner_dirty(old, -1);
-		tagged++;
-	}
-	if (owner && tagged)
-		memio_owner_dirty(owner, tagged);
-}
-
 void __memio_folio_dirtied(struct folio *folio)
 {
+	long i, nr = folio_nr_pages(folio);
 	u32 owner = submitter();
 
 	/* A flusher that puts a folio back is not who made it dirty. */
-	if (owner && memio_at_boot)
-		set_folio_owner(folio, owner);
+	if (!owner || !memio_at_boot)
+		return;
+	for (i = 0; i < nr; i++)
+		set_page_owner(folio_page(folio, i), owner);
 }
 
+/*
+ * A folio may become dirty again at any time: first its flag is set, then its owner.
+ * So after an owner was taken away, look at the flag once more and put it back.
+ */
 void __memio_folio_cleaned(struct folio *folio)
 {
-	set_folio_owner(folio, 0);
+	long i, nr = folio_nr_pages(folio);
+	struct page_ext *ext;
+	u32 *tag, owner;
+
+	if (!memio_at_boot || folio_test_dirty(folio))
+		return;
+	for (i = 0; i < nr; i++) {
+		tag = page_tag(folio_page(folio, i), &ext);
+		if (!tag)
+			continue;
+		owner = READ_ONCE(*tag);
+		if (owner && cmpxchg(tag, owner, 0) == owner &&
+		    (!folio_test_dirty(folio) || cmpxchg(tag, 0, owner)))
+			memio_owner_dirty(owner, -1);
+		page_ext_put(ext);
+	}
 }
 
 void __memio_folio_moved(struct folio *to, struct folio *from)
 {
 	long i, nr = folio_nr_pages(from);
-	u32 owner;
 
-	if (!folio_test_dirty(from) && !folio_test_dirty(to) &&
-	    !folio_test_writeback(from))
-		return;
-	for (i = 0; i < nr; i++) {
-		owner = set_page_owner(folio_page(from, i), 0);
-		if (owner)
-			set_page_owner(folio_page(to, i), owner);
+	for (i = 0; memio_at_boot && i < nr; i++) {
+		set_page_owner(folio_page(to, i), page_owner_of(folio_page(from, i)));
+		set_page_owner(folio_page(from, i), 0);
 	}
 }
 
@@ -155,6 +165,16 @@ static bool moves_data(struct request *rq)
 	}
 }
 
+/* Who pays for writing a page: not under writeback, it is not the page cache's. */
+static u32 writer_of(struct page *page, struct bio *bio)
+{
+	u32 owner = 0;
+
+	if (folio_test_writeback(page_folio(page)))
+		owner = page_owner_of(page);
+	return owner ?: bio->bi_memio;
+}
+
 /* Charges what was written, page by page. */
 static void written(u16 dev, struct bio *bio, unsigned int bytes)
 {
@@ -164,21 +184,9 @@ static void written(u16 dev, struct bio *bio, unsigned int bytes)
 
 	start.bi_size = bytes;
 	__bio_for_each_segment(bv, bio, iter, start) {
-		owner = page_owner_of(bv.bv_page);
-		if (owner) {
-			struct folio *folio = page_folio(bv.bv_page);
-
-			/* The rest of the page may be in the next segment. */
-			if (bv.bv_offset + bv.bv_len == PAGE_SIZE &&
-			    !folio_test_dirty(folio) &&
-			    set_page_owner(bv.bv_page, 0))
-				memio_owner_dirty(owner, -1);
-		} else {
-			owner = bio->bi_memio;
-		}
+		owner = writer_of(bv.bv_page, bio);
 		if (owner != run_owner) {
-			if (run)
-				memio_charge(dev, run_owner, run, 0, MEMIO_TOTAL | MEMIO_CLAIM);
+			memio_charge(dev, run_owner, run, 0, MEMIO_TOTAL | MEMIO_CLAIM);
 			run_owner = owner;
 			run = 0;
 		}
@@ -196,7 +204,7 @@ void __memio_bio_done(struct request *rq, struct bio *bio, unsigned int bytes)
 
 	if (!op_is_write(req_op(rq)))
 		memio_charge(dev, bio->bi_memio, 0, bytes, MEMIO_TOTAL | MEMIO_CLAIM);
-	else if (memio_at_boot && !bio_flagged(bio, BIO_PAGE_PINNED))
+	else if (memio_at_boot)
 		written(dev, bio, bytes);
 	else
 		memio_charge(dev, bio->bi_memio, bytes, 0, MEMIO_TOTAL | MEMIO_CLAIM);
@@ -207,3 +215,4 @@ void __memio_descriptors(struct request *rq, unsigned int to, unsigned int from)
 	memio_charge(rq->q->memio_dev, rq->bio ? rq->bio->bi_memio : 0, to, from,
 		     MEMIO_TOTAL | MEMIO_CLAIM);
 }
+EXPORT_SYMBOL_GPL(__memio_descriptors);

@@ -18,6 +18,7 @@
  * were forwarded, dropped, or are not yet read.
  */
 
+#include <linux/capability.h>
 #include <linux/cgroup.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -57,17 +58,17 @@ static struct memio_meter __percpu *group_meter(struct memio_cgroup *g,
  * memio_cgroup_add - charge a group alone, without those above it
  * @g:		the group
  * @dev:	the device
- * @to:		bytes to it
- * @from:	bytes from it
+ * @io:		the bytes
  *
  * Context: any, with interrupts off.
  */
-void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev, u64 to, u64 from)
+void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev,
+		      const struct memio_io *io)
 {
 	struct memio_meter __percpu *m = group_meter(g, dev);
 
 	if (likely(m))
-		memio_meter_add(this_cpu_ptr(m), dev->package, to, from);
+		memio_meter_add(this_cpu_ptr(m), dev->package, io);
 	else
 		atomic_long_inc(&g->no_slot);
 }
@@ -90,8 +91,9 @@ static void read_percpu(struct memio_meter __percpu *m, struct memio_device *dev
  * Context: any.
  */
 void memio_cgroup_read(struct memio_cgroup *g, struct memio_device *dev,
-		      struct memio_bytes *sum)
+		       struct memio_bytes *sum)
 {
+	/* As in group_meter(). */
 	struct memio_meter __percpu *m = smp_load_acquire(&g->meter[dev->id]);
 
 	if (m)
@@ -112,18 +114,29 @@ void memio_show_bytes(struct seq_file *m, const struct memio_bytes *b)
 static int stat_show(struct seq_file *sf, void *v)
 {
 	struct memio_cgroup *g = memio_css_cgroup(seq_css(sf));
-	struct memio_bytes total = {}, b, claimed;
+	struct memio_bytes total = {}, b, *claimed;
 	struct memio_device *dev;
 
-	memio_sampler_want();
+	claimed = kvcalloc(MEMIO_DEVICES, sizeof(*claimed), GFP_KERNEL);
+	if (!claimed)
+		return -ENOMEM;
+
+	if (perfmon_capable())
+		memio_sampler_want();
 	memio_stock_drain();
+	for (u16 id = 1; id < MEMIO_DEVICES && (dev = memio_device(id)); id++)
+		memio_cgroup_read(g, dev, &claimed[id]);
+	/*
+	 * A byte is charged to its device before anybody claims it, but perhaps in
+	 * another CPU's stock: with these drained once more, the totals have
+	 * all that was claimed above.
+	 */
+	if (g == &memio_root)
+		memio_stock_drain();
 
 	for (u16 id = 1; id < MEMIO_DEVICES && (dev = memio_device(id)); id++) {
-		b = (struct memio_bytes){};
-		memio_cgroup_read(g, dev, &b);
+		b = claimed[id];
 		if (g == &memio_root) {
-			/* After what is claimed, which it therefore is at least. */
-			claimed = b;
 			b = (struct memio_bytes){};
 			read_percpu(dev->total, dev, &b);
 		} else if (!b.to && !b.from) {
@@ -133,7 +146,7 @@ static int stat_show(struct seq_file *sf, void *v)
 		memio_show_bytes(sf, &b);
 		if (g == &memio_root)
 			seq_printf(sf, " unclaimed_to=%lld unclaimed_from=%lld",
-				   b.to - claimed.to, b.from - claimed.from);
+				   b.to - claimed[id].to, b.from - claimed[id].from);
 		seq_putc(sf, '\n');
 		total.to += b.to;
 		total.from += b.from;
@@ -141,6 +154,7 @@ static int stat_show(struct seq_file *sf, void *v)
 		total.write += b.write;
 		total.unpriced += b.unpriced;
 	}
+	kvfree(claimed);
 	seq_puts(sf, "cpu mem_read=0 mem_write=0 valid=0\ntotal");
 	memio_show_bytes(sf, &total);
 	seq_putc(sf, '\n');
@@ -169,23 +183,23 @@ static struct cftype memio_files[] = {
 
 static struct cgroup_subsys_state *memio_css_alloc(struct cgroup_subsys_state *parent)
 {
-	struct memio_cgroup *g = &memio_root;
-	int ret;
+	struct memio_cgroup *g;
 
-	if (parent) {
-		g = kzalloc(sizeof(*g), GFP_KERNEL);
-		if (!g)
-			return ERR_PTR(-ENOMEM);
-	} else {
+	if (!parent) {
 		memio_owner_init();
+		return &memio_root.css;
 	}
-	ret = memio_owner_init_group(g);
-	if (ret) {
-		if (parent)
-			kfree(g);
-		return ERR_PTR(ret);
-	}
+	g = kzalloc(sizeof(*g), GFP_KERNEL);
+	if (!g)
+		return ERR_PTR(-ENOMEM);
+	INIT_LIST_HEAD(&g->owners);
 	return &g->css;
+}
+
+/* From here on the group will be offlined, and so its owner given up. */
+static int memio_css_online(struct cgroup_subsys_state *css)
+{
+	return memio_owner_init_group(memio_css_cgroup(css));
 }
 
 static void memio_css_offline(struct cgroup_subsys_state *css)
@@ -222,6 +236,7 @@ static void memio_attach(struct cgroup_taskset *tset)
 
 struct cgroup_subsys memio_cgrp_subsys = {
 	.css_alloc = memio_css_alloc,
+	.css_online = memio_css_online,
 	.css_offline = memio_css_offline,
 	.css_free = memio_css_free,
 	.attach = memio_attach,

@@ -44,6 +44,7 @@ struct stock_entry {
 	u32 total_from;
 	u32 claim_to;
 	u32 claim_from;
+	u32 claim_late;
 };
 
 struct stock {
@@ -56,12 +57,13 @@ static DEFINE_PER_CPU_ALIGNED(struct stock, stocks);
 static void flush_entry(struct stock_entry *e)
 {
 	struct memio_device *dev = memio_device(e->dev);
+	struct memio_io io = { .to = e->total_to, .from = e->total_from };
 
-	if (e->total_to || e->total_from)
-		memio_meter_add(this_cpu_ptr(dev->total), dev->package,
-				e->total_to, e->total_from);
-	if (e->claim_to || e->claim_from)
-		memio_owner_charge(e->owner, dev, e->claim_to, e->claim_from);
+	if (io.to || io.from)
+		memio_meter_add(this_cpu_ptr(dev->total), dev->package, &io);
+	io = (struct memio_io){ e->claim_to, e->claim_from, e->claim_late };
+	if (io.to || io.from || io.late)
+		memio_owner_charge(e->owner, dev, &io);
 	memset(e, 0, sizeof(*e));
 }
 
@@ -78,7 +80,8 @@ static void flush_stock(struct stock *s)
  * @owner:	the owner; 0 is the root's
  * @to:		bytes to the device
  * @from:	bytes from the device
- * @sums:	MEMIO_TOTAL: they move now; MEMIO_CLAIM: they are @owner's
+ * @sums:	MEMIO_TOTAL: they move now; MEMIO_CLAIM: they are @owner's (alone:
+ *		they have moved before)
  *
  * Context: any; interrupts are turned off.
  */
@@ -104,12 +107,15 @@ void memio_charge(u16 dev, u32 owner, u32 to, u32 from, unsigned int sums)
 		e->total_to += to;
 		e->total_from += from;
 	}
-	if (sums & MEMIO_CLAIM) {
+	if (sums == MEMIO_CLAIM) {
+		e->claim_to += to;
+		e->claim_late += from;
+	} else if (sums & MEMIO_CLAIM) {
 		e->claim_to += to;
 		e->claim_from += from;
 	}
 	if (unlikely(e->total_to + e->total_from >= MEMIO_STOCK ||
-		     e->claim_to + e->claim_from >= MEMIO_STOCK))
+		     e->claim_to + e->claim_from + e->claim_late >= MEMIO_STOCK))
 		flush_entry(e);
 	local_irq_restore(flags);
 }

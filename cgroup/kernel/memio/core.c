@@ -33,7 +33,8 @@
 
 #include "internal.h"
 
-DEFINE_STATIC_KEY_FALSE(memio_key);
+struct static_key_false memio_key = STATIC_KEY_FALSE_INIT;
+EXPORT_SYMBOL(memio_key);
 
 /*
  * 10 ms are ten to a hundred requests of a busy disk, and 100 reads of each counter

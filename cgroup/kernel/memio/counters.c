@@ -255,8 +255,6 @@ static void sampler_window(struct memio_sampler *s)
 	if (raw.valid)
 		memio_estimate_window(&s->estimate, &raw.seen, raw.to, raw.from,
 				      &raw.price);
-	else
-		memio_estimate_resume(&s->estimate);
 
 	memio_price_publish(s->package, &raw.price, raw.valid, raw.end_ns, raw.window_ns);
 

@@ -66,7 +66,7 @@ static unsigned int package_of(struct device *dev)
 
 	if (node != NUMA_NO_NODE && !cpumask_empty(cpumask_of_node(node)))
 		cpu = cpumask_first(cpumask_of_node(node));
-	return min(max(topology_physical_package_id(cpu), 0), MEMIO_PACKAGES - 1);
+	return min(max(memio_package_of(cpu), 0), MEMIO_PACKAGES - 1);
 }
 
 static struct memio_device *new_device(struct device *dev)
@@ -93,6 +93,7 @@ static struct memio_device *new_device(struct device *dev)
 	strscpy(d->name, dev_name(dev));
 	d->package = package_of(dev);
 	d->id = nr_devices;
+	/* Complete for whoever goes through the devices. */
 	smp_store_release(&memio_devices[nr_devices++], d);
 	return d;
 }
@@ -231,7 +232,7 @@ void memio_disk_del(struct gendisk *disk)
 
 static int netdev_event(struct notifier_block *nb, unsigned long event, void *ptr)
 {
-	struct net_device *dev = netdev_notifier_info_to_dev(ptr);
+	struct net_device *dev = netdev_notifier_info_to_dev(ptr), *upper;
 
 	switch (event) {
 	case NETDEV_REGISTER:
@@ -240,6 +241,11 @@ static int netdev_event(struct notifier_block *nb, unsigned long event, void *pt
 	case NETDEV_CHANGENAME:
 		if (dev->memio_dev)
 			set_alias(dev, dev->memio_dev, dev->name);
+		break;
+	case NETDEV_CHANGEUPPER:
+		/* What is above others doesn't move anything itself, whatever its parent. */
+		upper = ((struct netdev_notifier_changeupper_info *)ptr)->upper_dev;
+		upper->memio_dev = 0;
 		break;
 	case NETDEV_UNREGISTER:
 		drop_alias(dev);

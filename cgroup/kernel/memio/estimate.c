@@ -36,65 +36,92 @@
  * filter is summed over all the groups that have it before it is scaled.
  *
  * For instance 8 boxes, of which 3 are for reads, 3 for writes, 2 for partial
- * writes. In a window of 10 ms devices were given 1,024,000 bytes and gave
- * 1,536,000:
+ * writes. In a window of 10 ms they saw
  *
  *	reads (3 of 8):		6,000 lines, 5,400 of them missed
  *	writes (3 of 8):	9,000 lines; 2,700 writes met no modified line
  *	partials (2 of 8):	   15 lines, 10 of them missed; 1,800 writes met none
  *
+ *	lines to devices   = 6,000 * 8/3              = 16,000 = 1,024,000 bytes
+ *	lines from devices = 9,000 * 8/3 + 15 * 8/2   = 24,060 = 1,539,840 bytes
+ *
  *	to_read    = 5,400 * 8/3            = 14,400 lines = 921,600 bytes
  *	from_write = (2,700 + 1,800) * 8/5  =  7,200 lines = 460,800 bytes
  *	from_read  = 10 * 8/2               =     40 lines =   2,560 bytes
  *
- * so a byte to a device costs 921,600 / 1,024,000 = 0.9 bytes read, a byte from
- * a device 0.3 bytes written and 0.0017 read.
- *
  * Three boxes of eight see 9,000 of 24,000 lines give or take 75, if the hash is
  * as good as chance: 0.8 % in one window, below 0.1 % in a second.
  *
- * Smoothing
+ * Prices
  *
  * Memory bytes are counted when they move, IO bytes are accounted when a request
- * completes or a CPU hands its stock on: windows apart, and in lumps. So what is
- * published is a ratio of sums in which what is older weighs less,
+ * completes or a CPU hands its stock on: one to many windows later, and in lumps,
+ * with other IO in between. A ratio of the two would charge a burst's memory bytes
+ * to whatever is accounted while the burst is on its way. So a price is not made
+ * of that, but of what the same boxes saw in the same windows, and it is the same
+ * whenever the bytes are accounted:
  *
- *	mem = aged(mem) + M,  io = aged(io) + D,  price = mem / io
+ *	price = memory bytes / bytes of all lines	(ratio)
+ *	      * bytes of all lines / IO bytes		(factor)
  *
- * which in a steady state is unbiased. Were sums aged by an eighth in each window it
- * would not be if D comes in lumps, as a lump sits in its own divisor: with one in
- * every 10th window and M the same in all, the sum of IO bytes x price would be
- * 41 % short of what the counters saw. Hence
+ * The factor is near 1, as devices move full lines mostly; but a descriptor of 16
+ * bytes is a line too. It is the check of counters against accounts as well (see
+ * memio_check_permille()). In the example let 1,024,000 bytes to devices be
+ * accounted, and 1,536,960 from devices: 24,000 lines and 60 descriptors. The
+ * factors are 1 and 1.0019, and a byte to a device costs 921,600 / 1,024,000 = 0.9
+ * bytes read, a byte from a device 0.2993 * 1.0019 = 0.2998 bytes written and
+ * 0.0017 read.
  *
- *  - sums are aged by IO bytes: as much goes as comes in, at most an eighth. What
- *    belongs to a lump is kept until the lump is there. A 64th goes in any case, so
- *    that little IO after much doesn't pay the old price for long;
+ * The factor can't be had without IO bytes, which lag behind, so it is taken slowly:
  *
- *  - in a window without IO bytes nothing ages, and its memory bytes wait;
+ *  - what is new is added only after a pause of CHECK_QUIET windows, when nothing
+ *    is on its way, or when it is of CHECK_WINDOWS windows, in which what is on its
+ *    way is little. And what is missing in one sum is in the next. Added in each
+ *    window it would be too high whenever there is something to pay: by 18 % with
+ *    16 MB in 10 windows of every 160, accounted 3 windows later;
  *
- *  - what the prices so far have charged too little or too much (owed) goes into
- *    the next prices, an eighth of it in each window. So the sum of IO bytes x
- *    price is what the counters saw, whatever the pattern, but for what is owed at
- *    the end. More than an eighth would ring.
+ *  - to sums of at least CHECK_LEAST, beginning with 1, so that a few MB that are
+ *    on their way nevertheless change little;
  *
- * For instance M = 100 in each window and D = 0, 200, 0, 200: prices are 1, and
- * all is charged. M = 100 for D = 100, and from some window on M = 200: prices are
- * 1.14, 1.28, 1.40, ..., reach 2 after 36 windows, and stay above by up to 4 %
- * until they have made up for what they lagged behind. With 0 to 8 lumps a window
- * at random, 3 on average, prices vary by 15 % from window to window; the sum over
- * a second is right within 2 % (one standard deviation), over ten within 0.2 %.
+ *  - from MEMIO_CHECK_LOW to MEMIO_CHECK_HIGH thousandths. Beyond, there is DMA
+ *    that memio does not account, which nobody shall pay for.
  *
- * Memory bytes for which no IO byte is accounted in MEMIO_PATIENCE windows (a
- * third of a second at the default interval; a request that is on its way for
- * longer moves its data late) belong to DMA that memio does not know. They are
- * dropped, lest the first packet after a quiet night pays for the night.
+ * Smoothing
+ *
+ * The ratio is one of sums in which what is older weighs less, memory bytes and
+ * lines alike: as much goes as comes in, at most an eighth, and a 64th besides. So
+ * it is a mean over bytes, not over windows: a trickle after a burst leaves the
+ * price as it is until the burst is accounted, and is not priced by it for ever.
+ * In a window without lines nothing ages, and the price stays.
+ *
+ * For instance lines are alike in all windows and the ratio goes from 0.5 to 1: it
+ * is 0.57, 0.63, 0.68, ..., and within 1 % of 1 after 26 windows. Or there are 25,000
+ * lines in each window with the ratio 1, and then 30 in each with the ratio 0: it is
+ * 0.998 after 10 windows, 0.96 after 100, 0.30 after 300.
+ *
+ * What was charged is what was counted as long as ratios last; otherwise on the
+ * average, as what a price lags behind in a step up it lags behind in the step
+ * down. What this can't do is to tell the devices of a package apart. Their lines
+ * are counted together and have one price in each direction: if a disk's lines
+ * miss and a network card's hit, the one pays too little and the other too much.
+ * Nor are they told apart by the factor. After minutes with nothing but small
+ * packets, of which a byte is two bytes of lines, the first big writes pay as if
+ * they were small.
  */
 
 #include "estimate.h"
 
 #define SMOOTH		8	/* windows that a price is smoothed over, if alike */
 #define FORGET		64	/* the same, whatever they have */
-#define CHECK_SMOOTH	64	/* the same for the check, which nobody waits for */
+#define LATE		32	/* windows that the price of what is claimed late is taken over */
+#define CHECK_LEAST	(16ULL << 20)	/* of lines and of IO bytes that the check is made of */
+#define CHECK_MOST	(256ULL << 40)	/* more bytes than a window can have; no overflow */
+#define CHECK_CALM	64	/* a window with less than this part is calm */
+#define CHECK_QUIET	8	/* calm windows after which nothing is on its way */
+#define CHECK_WINDOWS	256	/* windows after which what is on its way is small */
+
+#define LOW	(MEMIO_PRICE_ONE * MEMIO_CHECK_LOW / 1000)	/* as 16.16 */
+#define HIGH	(MEMIO_PRICE_ONE * MEMIO_CHECK_HIGH / 1000)
 
 const char *const memio_estimator_names[MEMIO_ESTIMATORS] = {
 	[MEMIO_SEED]	= "seed",
@@ -108,7 +135,12 @@ static u64 age(u64 x, u64 n)
 	return x / n * (n - 1) + x % n * (n - 1) / n;
 }
 
-/* a / b as 16.16, saturating; @b is not 0 */
+static u64 least(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+/* a / b as 16.16, saturating */
 static u32 ratio(u64 a, u64 b)
 {
 	if (a >> (32 - MEMIO_PRICE_SHIFT) >= b)
@@ -207,94 +239,106 @@ void memio_window_cost(enum memio_estimator kind, const struct memio_seen *seen,
 }
 
 /**
- * memio_rate_window - the price of a window's IO bytes
- * @r:		what is known from the windows before
- * @mem:	memory bytes of the window
- * @io:		IO bytes that were accounted in the window
+ * memio_check_factor - bytes of lines that the counters saw, for an IO byte
+ * @c:	the sums of a direction
  *
- * See "Smoothing" above.
- *
- * Context: any, one at a time for each @r.
- * Return: memory bytes for an IO byte, 16.16, saturating. Without IO bytes it is
- * the last price.
+ * Context: any.
+ * Return: the ratio as 16.16, at least MEMIO_CHECK_LOW thousandths, at most
+ * MEMIO_CHECK_HIGH.
  */
-u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 io)
+u32 memio_check_factor(const struct memio_check *c)
 {
-	s64 due, most;
+	u32 factor = ratio(c->counted, c->io);
 
-	if (!io) {
-		if (r->idle < MEMIO_PATIENCE) {
-			r->idle++;
-			r->waiting += mem;
-		} else {
-			r->waiting = 0;
-			r->owed = 0;
-		}
-		return r->price;
-	}
-
-	mem += r->waiting;
-	r->waiting = 0;
-	r->idle = 0;
-
-	if (r->io) {
-		u64 out = r->io / SMOOTH;
-
-		if (out > io)
-			out = io;
-		out += r->io / FORGET;
-		r->mem -= mul_u64_u64_div_u64(r->mem, out, r->io);
-		r->io -= out;
-	}
-	r->mem += mem;
-	r->io += io;
-	due = (s64)r->mem + r->owed / SMOOTH;
-	r->price = due > 0 ? ratio(due, r->io) : 0;
-
-	/*
-	 * As with what waits, what is owed is at most what MEMIO_PATIENCE windows
-	 * cost. Hardly any IO bytes beside much DMA that is not accounted would
-	 * make it more, and the next to come would pay for all of it.
-	 */
-	most = r->mem * (MEMIO_PATIENCE / SMOOTH);
-	r->owed += (s64)mem - (s64)mul_u64_u32_shr(io, r->price, MEMIO_PRICE_SHIFT);
-	if (r->owed > most)
-		r->owed = most;
-	if (r->owed < -most)
-		r->owed = -most;
-
-	return r->price;
+	if (factor < LOW)
+		return LOW;
+	return factor > HIGH ? HIGH : factor;
 }
 
-static void check_window(struct memio_check *c, u64 lines, u64 io)
+/**
+ * memio_rate_window - what a window adds to a price
+ * @r:		what is known from the windows before
+ * @mem:	memory bytes of the window
+ * @all:	bytes of all lines that devices moved in it
+ * @factor:	bytes of lines for an IO byte, from memio_check_factor()
+ *
+ * See "Smoothing" and "Prices" above.
+ *
+ * Context: any, one at a time for each @r.
+ * Return: memory bytes for an IO byte, 16.16, at most MEMIO_CHECK_HIGH
+ * thousandths.
+ */
+u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all, u32 factor)
 {
-	c->counted = age(c->counted, CHECK_SMOOTH) + lines * MEMIO_LINE_BYTES;
-	c->io = age(c->io, CHECK_SMOOTH) + io;
+	u64 price;
+
+	if (all && r->all) {
+		u64 out = least(all, r->all / SMOOTH) + r->all / FORGET;
+
+		r->mem -= mul_u64_u64_div_u64(r->mem, out, r->all);
+		r->all -= out;
+	}
+	r->mem += mem;
+	r->all += all;
+
+	/* more than that many times as much is more than HIGH, whatever the factor */
+	if (r->mem / 4 >= r->all)
+		return HIGH;
+	price = mul_u64_u64_div_u64(r->mem, factor, r->all);
+	return price < HIGH ? price : HIGH;
+}
+
+/* See "Prices" above. */
+static void check_window(struct memio_check *c, u64 counted, u64 io)
+{
+	u64 sum = c->counted + c->io;
+	u64 fresh, out;
+
+	c->fresh_counted += least(counted, CHECK_MOST);
+	c->fresh_io += least(io, CHECK_MOST);
+	fresh = c->fresh_counted + c->fresh_io;
+	if (!fresh)
+		return;
+
+	c->windows++;
+	c->quiet = counted + io <= fresh / CHECK_CALM ? c->quiet + 1 : 0;
+	if (c->quiet < CHECK_QUIET && c->windows < CHECK_WINDOWS)
+		return;
+
+	out = least(fresh, sum / SMOOTH);
+	if (sum > 2 * CHECK_LEAST)
+		out += sum / FORGET;
+	if (out) {
+		c->counted -= mul_u64_u64_div_u64(c->counted, out, sum);
+		c->io -= mul_u64_u64_div_u64(c->io, out, sum);
+	}
+	c->counted += c->fresh_counted;
+	c->io += c->fresh_io;
+	c->fresh_counted = 0;
+	c->fresh_io = 0;
+	c->windows = 0;
+	c->quiet = 0;
 }
 
 /**
  * memio_check_permille - what the counters saw, in thousandths of what was accounted
  * @c:	the check of a direction, &struct memio_estimate.check_to for instance
  *
- * 1000 if devices moved full lines and memio accounted each byte. More means lines
- * that were moved in part, or DMA that memio does not account; less means that
- * bytes are accounted which did not pass the package's cache. As a line counts as 64
- * bytes even if a descriptor of 16 is all that was moved, the worst honest case is
- * small packets: 64 bytes, not aligned, and a descriptor are 3 lines, 192 counted
- * for 80. Hence MEMIO_CHECK_HIGH; MEMIO_CHECK_LOW leaves room for the scaling.
+ * 1000 if devices moved full lines and memio accounted each byte, and before
+ * anything was moved. More means lines that were moved in part, or DMA that memio
+ * does not account; less means that bytes are accounted which did not pass the
+ * package's cache. As a line counts as 64 bytes even if a descriptor of 16 is all
+ * that was moved, the worst honest case is small packets: 64 bytes, not aligned,
+ * and a descriptor are 3 lines, 192 counted for 80. Hence MEMIO_CHECK_HIGH;
+ * MEMIO_CHECK_LOW leaves room for the scaling.
  *
  * Context: any.
- * Return: the ratio in thousandths, saturating; 0 if nothing moved, so that nothing
- * can be said; U32_MAX if no IO byte is accounted at all.
+ * Return: the ratio in thousandths, saturating.
  */
 u32 memio_check_permille(const struct memio_check *c)
 {
-	if (!c->counted && !c->io)
-		return 0;
 	if (!c->io || c->counted / c->io >= U32_MAX / 1000)
 		return U32_MAX;
-	if (!c->counted)
-		return 1;	/* as good as none, but it is something to say */
 	return mul_u64_u64_div_u64(c->counted, 1000, c->io);
 }
 
@@ -307,8 +351,7 @@ u32 memio_check_permille(const struct memio_check *c)
  */
 bool memio_check_ok(u32 permille)
 {
-	return !permille ||
-	       (permille >= MEMIO_CHECK_LOW && permille <= MEMIO_CHECK_HIGH);
+	return permille >= MEMIO_CHECK_LOW && permille <= MEMIO_CHECK_HIGH;
 }
 
 /**
@@ -316,43 +359,45 @@ bool memio_check_ok(u32 permille)
  * @e:		the state of a package
  * @kind:	the estimator
  *
- * Until IO bytes were seen a byte costs a byte, which is an upper bound.
+ * Until devices moved something a byte costs a byte, which is an upper bound: as if
+ * a line had been moved that cost a line.
  *
  * Context: any, one at a time for each @e.
  */
 void memio_estimate_init(struct memio_estimate *e, enum memio_estimator kind)
 {
+	const struct memio_check check = { .counted = CHECK_LEAST, .io = CHECK_LEAST };
+	const struct memio_rate all = { MEMIO_LINE_BYTES, MEMIO_LINE_BYTES };
+	const struct memio_rate none = { 0, MEMIO_LINE_BYTES };
+
 	memset(e, 0, sizeof(*e));
 	e->kind = kind;
-	e->to_read.price = MEMIO_PRICE_ONE;
-	e->from_write.price = MEMIO_PRICE_ONE;
+	e->to_read = all;
+	e->to_write = none;
+	e->from_read = none;
+	e->from_write = all;
+	e->check_to = check;
+	e->check_from = check;
 }
 
-static void rate_resume(struct memio_rate *r)
-{
-	u32 price = r->price;
-
-	memset(r, 0, sizeof(*r));
-	r->price = price;
-}
-
-/**
- * memio_estimate_resume - go on after windows that were not seen
- * @e:	the state of a package
- *
- * Sums begin anew, as neither memory bytes nor IO bytes of the gap are known; the
- * last prices are kept for as long as there are no IO bytes.
- *
- * Context: any, one at a time for each @e.
+/*
+ * What is received is claimed when it is read, in a window that may have little
+ * else, and so another price: when a device moves much in one window and what the
+ * counters have left over is priced in the next, in which the reader runs, readers
+ * would pay more than the device. So they pay what the bytes of the last windows
+ * have come to, on the average.
  */
-void memio_estimate_resume(struct memio_estimate *e)
+static void late_price(struct memio_estimate *e, u64 from, struct memio_price *price)
 {
-	rate_resume(&e->to_read);
-	rate_resume(&e->to_write);
-	rate_resume(&e->from_read);
-	rate_resume(&e->from_write);
-	memset(&e->check_to, 0, sizeof(e->check_to));
-	memset(&e->check_from, 0, sizeof(e->check_from));
+	if (from) {
+		e->late_io = age(e->late_io, LATE) + from;
+		e->late_read = age(e->late_read, LATE) +
+			       mul_u64_u32_shr(from, price->from_read, MEMIO_PRICE_SHIFT);
+		e->late_write = age(e->late_write, LATE) +
+				mul_u64_u32_shr(from, price->from_write, MEMIO_PRICE_SHIFT);
+	}
+	price->late_read = e->late_io ? ratio(e->late_read, e->late_io) : price->from_read;
+	price->late_write = e->late_io ? ratio(e->late_write, e->late_io) : price->from_write;
 }
 
 /**
@@ -372,28 +417,43 @@ void memio_estimate_resume(struct memio_estimate *e)
 void memio_estimate_window(struct memio_estimate *e, const struct memio_seen *seen,
 			   u64 to, u64 from, struct memio_price *price)
 {
+	u64 all_to = MEMIO_LINE_BYTES * group_lines(seen, MEMIO_READS, MEMIO_ALL);
+	u64 all_from = MEMIO_LINE_BYTES * (group_lines(seen, MEMIO_WRITES, MEMIO_ALL) +
+					   group_lines(seen, MEMIO_PARTIALS, MEMIO_ALL));
 	struct memio_cost cost;
 
 	memio_window_cost(e->kind, seen, &cost);
+	check_window(&e->check_to, all_to, to);
+	check_window(&e->check_from, all_from, from);
 
 	if (e->kind == MEMIO_SEED) {
+		const struct memio_check both = {
+			.counted = e->check_to.counted + e->check_from.counted,
+			.io = e->check_to.io + e->check_from.io,
+		};
+		u32 factor = memio_check_factor(&both);
+
 		price->to_read = memio_rate_window(&e->to_read,
 						   cost.to_read + cost.from_read,
-						   to + from);
+						   all_to + all_from, factor);
 		price->to_write = memio_rate_window(&e->to_write,
 						    cost.to_write + cost.from_write,
-						    to + from);
+						    all_to + all_from, factor);
 		price->from_read = price->to_read;
 		price->from_write = price->to_write;
 	} else {
-		price->to_read = memio_rate_window(&e->to_read, cost.to_read, to);
-		price->to_write = memio_rate_window(&e->to_write, cost.to_write, to);
-		price->from_read = memio_rate_window(&e->from_read, cost.from_read, from);
+		u32 factor = memio_check_factor(&e->check_to);
+
+		price->to_read = memio_rate_window(&e->to_read, cost.to_read, all_to,
+						   factor);
+		price->to_write = memio_rate_window(&e->to_write, cost.to_write, all_to,
+						    factor);
+		factor = memio_check_factor(&e->check_from);
+		price->from_read = memio_rate_window(&e->from_read, cost.from_read,
+						     all_from, factor);
 		price->from_write = memio_rate_window(&e->from_write, cost.from_write,
-						      from);
+						      all_from, factor);
 	}
 
-	check_window(&e->check_to, group_lines(seen, MEMIO_READS, MEMIO_ALL), to);
-	check_window(&e->check_from, group_lines(seen, MEMIO_WRITES, MEMIO_ALL) +
-		     group_lines(seen, MEMIO_PARTIALS, MEMIO_ALL), from);
+	late_price(e, from, price);
 }

@@ -24,12 +24,16 @@
  * @to_write:	written to memory, for a byte to a device
  * @from_read:	read (fills of lines written in part), for a byte from a device
  * @from_write:	written, for a byte from a device
+ * @late_read:	read, for a byte from a device that was moved some windows ago
+ * @late_write:	written, likewise
  */
 struct memio_price {
 	u32 to_read;
 	u32 to_write;
 	u32 from_read;
 	u32 from_write;
+	u32 late_read;
+	u32 late_write;
 };
 
 #define MEMIO_PRICE_SHIFT	16
@@ -95,32 +99,31 @@ struct memio_cost {
 };
 
 /**
- * struct memio_rate - memory bytes for IO bytes, smoothed over windows
+ * struct memio_rate - memory bytes for what devices moved, over windows
  * @mem:	memory bytes, old ones weighing less
- * @io:		IO bytes, likewise
- * @waiting:	memory bytes since there last were IO bytes
- * @owed:	memory bytes to date, less what IO bytes were charged; without
- *		@waiting. May be negative
- * @idle:	windows since there last were IO bytes
- * @price:	the last result, 16.16
+ * @all:	bytes of all lines that were moved, likewise
  */
 struct memio_rate {
 	u64 mem;
-	u64 io;
-	u64 waiting;
-	s64 owed;
-	u32 idle;
-	u32 price;
+	u64 all;
 };
 
 /**
  * struct memio_check - lines counted against IO bytes accounted
  * @counted:	bytes that the counters saw pass, as full lines; old ones weigh less
  * @io:		IO bytes that were accounted, likewise
+ * @fresh_counted: what is to be added to @counted
+ * @fresh_io:	what is to be added to @io
+ * @windows:	windows since something was
+ * @quiet:	windows since there was much
  */
 struct memio_check {
 	u64 counted;
 	u64 io;
+	u64 fresh_counted;
+	u64 fresh_io;
+	u32 windows;
+	u32 quiet;
 };
 
 /**
@@ -130,7 +133,10 @@ struct memio_check {
  * @to_write:	likewise
  * @from_read:	likewise
  * @from_write:	likewise
- * @check_to:	whether IO bytes to devices are what the counters saw
+ * @late_io:	bytes that devices moved in the last windows
+ * @late_read:	what these came to, memory bytes read
+ * @late_write:	memory bytes written
+ * @check_to:	lines to devices for IO bytes to devices
  * @check_from:	likewise, from devices
  *
  * The caller sees to it that one at a time changes it.
@@ -141,25 +147,25 @@ struct memio_estimate {
 	struct memio_rate to_write;
 	struct memio_rate from_read;
 	struct memio_rate from_write;
+	u64 late_io;
+	u64 late_read;
+	u64 late_write;
 	struct memio_check check_to;
 	struct memio_check check_from;
 };
-
-/* Windows without IO bytes after which what was counted is nobody's. */
-#define MEMIO_PATIENCE		32
 
 /* See memio_check_permille() for why these. */
 #define MEMIO_CHECK_LOW		900
 #define MEMIO_CHECK_HIGH	2500
 
 void memio_estimate_init(struct memio_estimate *e, enum memio_estimator kind);
-void memio_estimate_resume(struct memio_estimate *e);
 void memio_estimate_window(struct memio_estimate *e, const struct memio_seen *seen,
 			   u64 to, u64 from, struct memio_price *price);
 
 void memio_window_cost(enum memio_estimator kind, const struct memio_seen *seen,
 		       struct memio_cost *cost);
-u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 io);
+u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all, u32 factor);
+u32 memio_check_factor(const struct memio_check *c);
 u32 memio_check_permille(const struct memio_check *c);
 bool memio_check_ok(u32 permille);
 

@@ -9,9 +9,10 @@
  *
  * 12 bits come round after 4,096 uses of a slot. What keeps that from happening
  * while a tag is under way is the queue of free slots: a freed slot goes to its end,
- * and the first is taken only when more than min_free wait. With 1,000 waiting, 4 million owners have to come and go until
- * a generation returns, while a tag's last use lies at most seconds back; pages
- * that stay dirty for longer hold their owner's slot themselves (owner.c).
+ * and the first is taken only when more than min_free wait. With 1,000 waiting, 4
+ * million owners have to come and go until a generation returns, while a tag's last
+ * use lies at most seconds back; pages that stay dirty for longer hold their
+ * owner's slot themselves (owner.c).
  *
  * A look-up takes no lock: chunks of slots are never freed, and what a slot names is
  * freed after a grace period.
@@ -71,6 +72,7 @@ static u32 take_fresh(struct memio_ids *ids)
 		new = kcalloc(MEMIO_IDS_CHUNK, sizeof(*new), GFP_ATOMIC | __GFP_NOWARN);
 		if (!new)
 			return 0;
+		/* Pairs with the acquire in slot_of(). */
 		smp_store_release(chunk, new);
 	}
 	return ids->fresh++;

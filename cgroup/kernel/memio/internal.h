@@ -11,18 +11,27 @@
 #ifndef _MEMIO_INTERNAL_H
 #define _MEMIO_INTERNAL_H
 
+#include <linux/bits.h>
 #include <linux/cgroup.h>
 #include <linux/list.h>
 #include <linux/memio.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
+#include <linux/topology.h>
 
 #include "estimate.h"
 
 /* ---- the switch (core.c) ---- */
 
 extern bool memio_at_boot;	/* and so pages have owners */
+
+/* The package of a CPU, as the sampler numbers them. */
+#ifdef CONFIG_X86
+#define memio_package_of(cpu)	((int)topology_logical_package_id(cpu))
+#else
+#define memio_package_of(cpu)	((int)topology_physical_package_id(cpu))
+#endif
 
 /* ---- windows and prices (price.c) ---- */
 
@@ -44,8 +53,7 @@ struct memio_window {
 /**
  * struct memio_pricelist - the prices of a package's last windows
  * @now:	the window that is open: it has no price yet
- * @last:	the last price that was valid, for what can't have its own
- * @last_valid:	there was one, and the window before @now is valid
+ * @last_valid:	the window before @now is valid
  * @updated_ns:	when @now was opened (ktime_get_ns); 0 if never
  * @window:	ring, indexed by the sequence number
  *
@@ -56,7 +64,6 @@ struct memio_window {
 struct memio_pricelist {
 	u32 now;
 	bool last_valid;
-	struct memio_price last;
 	u64 updated_ns;
 	u32 window_ns;
 	struct memio_window window[MEMIO_WINDOWS];
@@ -87,23 +94,34 @@ struct memio_bytes {
 };
 
 /**
+ * struct memio_io - IO bytes to be charged
+ * @to:		to a device, which moves them now
+ * @from:	from a device, likewise
+ * @late:	from a device, which moved them before: who reads them claims them
+ */
+struct memio_io {
+	u64 to;
+	u64 from;
+	u64 late;
+};
+
+/**
  * struct memio_meter - counts IO bytes, and the memory bytes they come to
  * @lock:	around all of it; taken with interrupts off
  * @window:	the window in which what is pending was charged
- * @pending_to:	bytes to devices that wait for that window's price
- * @pending_from: bytes from devices, likewise
+ * @pending:	what waits for that window's price
  * @sum:	what was charged; memory bytes without what is pending
  */
 struct memio_meter {
 	raw_spinlock_t lock;
 	u32 window;
-	u64 pending_to;
-	u64 pending_from;
+	struct memio_io pending;
 	struct memio_bytes sum;
 };
 
 void memio_meter_init(struct memio_meter *m);
-void memio_meter_add(struct memio_meter *m, unsigned int package, u64 to, u64 from);
+void memio_meter_add(struct memio_meter *m, unsigned int package,
+		     const struct memio_io *io);
 void memio_meter_read(struct memio_meter *m, unsigned int package,
 		      struct memio_bytes *sum);	/* adds to *sum */
 
@@ -140,7 +158,7 @@ void memio_package_bytes(unsigned int package, u64 *to, u64 *from);
 /* ---- ids (ids.c) ---- */
 
 #define MEMIO_SLOT_BITS		20
-#define MEMIO_SLOTS		(1u << MEMIO_SLOT_BITS)
+#define MEMIO_SLOTS		BIT(MEMIO_SLOT_BITS)
 #define MEMIO_IDS_CHUNK		256
 
 struct memio_slot {
@@ -209,9 +227,10 @@ static inline struct memio_cgroup *memio_cgroup_parent(struct memio_cgroup *g)
 	return memio_css_cgroup(g->css.parent);
 }
 
-void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev, u64 to, u64 from);
+void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev,
+		      const struct memio_io *io);
 void memio_cgroup_read(struct memio_cgroup *g, struct memio_device *dev,
-		      struct memio_bytes *sum);
+		       struct memio_bytes *sum);
 void memio_cgroup_free_meters(struct memio_cgroup *g);
 void memio_show_bytes(struct seq_file *m, const struct memio_bytes *b);
 
@@ -266,7 +285,7 @@ struct memio_owner {
 
 struct memio_owner *memio_owner(u32 id);
 u32 __memio_task_owner(struct task_struct *p);
-void memio_owner_charge(u32 id, struct memio_device *dev, u64 to, u64 from);
+void memio_owner_charge(u32 id, struct memio_device *dev, const struct memio_io *io);
 void memio_owner_update(struct memio_owner *o, u64 now);
 void memio_owner_dirty(u32 id, int pages);
 int memio_owner_init_group(struct memio_cgroup *g);
@@ -293,8 +312,6 @@ void memio_stock_drain(void);
 extern struct memio_device *memio_devices[MEMIO_DEVICES];
 bool memio_owner_reap(unsigned long quarantine);
 #endif
-
-
 
 /* ---- the sampler (counters.c), and its settings (core.c) ---- */
 

@@ -7,6 +7,7 @@
  */
 
 #include <kunit/test.h>
+#include <linux/ktime.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -152,7 +153,14 @@ static void publish(u32 to_read, u32 from_read, u32 from_write, bool valid)
 		.from_write = from_write,
 	};
 
-	memio_price_publish(PACKAGE, &p, valid, 1, 1);
+	memio_price_publish(PACKAGE, &p, valid, valid ? ktime_get_ns() : 0, 1);
+}
+
+static void charge(struct memio_meter *m, u64 to, u64 from, u64 late)
+{
+	struct memio_io io = { to, from, late };
+
+	memio_meter_add(m, PACKAGE, &io);
 }
 
 static struct memio_bytes read_meter(struct memio_meter *m)
@@ -171,10 +179,10 @@ static void meter_takes_the_windows_price(struct kunit *test)
 
 	memio_meter_init(&m);
 	publish(0, 0, 0, true);
-	memio_meter_add(&m, PACKAGE, 0, 1000);
+	charge(&m, 0, 1000, 0);
 	publish(0, 0, HALF, true);
 	publish(0, 0, MEMIO_PRICE_ONE, true);
-	memio_meter_add(&m, PACKAGE, 0, 400);
+	charge(&m, 0, 400, 0);
 	publish(0, 0, MEMIO_PRICE_ONE, true);
 
 	b = read_meter(&m);
@@ -191,7 +199,7 @@ static void meter_knows_directions(struct kunit *test)
 
 	memio_meter_init(&m);
 	publish(0, 0, 0, true);
-	memio_meter_add(&m, PACKAGE, 1 << 20, 1 << 10);
+	charge(&m, 1 << 20, 1 << 10, 0);
 	publish(HALF, HALF / 2, MEMIO_PRICE_ONE, true);
 	b = read_meter(&m);
 	KUNIT_EXPECT_EQ(test, b.to, 1 << 20);
@@ -200,15 +208,16 @@ static void meter_knows_directions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b.write, 1 << 10);
 }
 
-/* What is pending is shown at the last price, and counted at its own. */
+/* What is pending is shown when it has its price. */
 static void meter_shows_what_is_pending(struct kunit *test)
 {
 	struct memio_meter m;
 
 	memio_meter_init(&m);
 	publish(0, 0, HALF, true);
-	memio_meter_add(&m, PACKAGE, 0, 1000);
-	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 500);
+	charge(&m, 0, 1000, 0);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).from, 1000);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 0);
 	publish(0, 0, MEMIO_PRICE_ONE, true);
 	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 1000);
 	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 1000);
@@ -221,7 +230,7 @@ static void meter_without_samples(struct kunit *test)
 
 	memio_meter_init(&m);
 	publish(0, 0, 0, false);
-	memio_meter_add(&m, PACKAGE, 300, 700);
+	charge(&m, 300, 700, 0);
 	for (int i = 0; i < 2; i++) {
 		b = read_meter(&m);
 		KUNIT_EXPECT_EQ(test, b.read, 300);
@@ -240,7 +249,7 @@ static void meter_of_long_ago(struct kunit *test)
 
 	memio_meter_init(&m);
 	publish(0, 0, 0, true);
-	memio_meter_add(&m, PACKAGE, 0, 1000);
+	charge(&m, 0, 1000, 0);
 	for (int i = 0; i < MEMIO_WINDOWS + 10; i++)
 		publish(0, 0, i < MEMIO_WINDOWS ? MEMIO_PRICE_ONE : HALF, true);
 	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 500);
@@ -252,14 +261,34 @@ static void meter_of_large_sums(struct kunit *test)
 
 	memio_meter_init(&m);
 	publish(0, 0, 0, true);
-	memio_meter_add(&m, PACKAGE, 0, 1ull << 50);
+	charge(&m, 0, 1ull << 50, 0);
 	publish(0, 0, MEMIO_PRICE_ONE, true);
-	memio_meter_add(&m, PACKAGE, 0, 1ull << 50);
+	charge(&m, 0, 1ull << 50, 0);
 	publish(0, 0, 3 * MEMIO_PRICE_ONE, true);
 	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 1ull << 52);
 }
 
+/* What is claimed late has a price of its own. */
+static void meter_of_late_claims(struct kunit *test)
+{
+	struct memio_price p = {
+		.from_write = MEMIO_PRICE_ONE, .late_read = HALF / 2, .late_write = HALF,
+	};
+	struct memio_meter m;
+	struct memio_bytes b;
+
+	memio_meter_init(&m);
+	publish(0, 0, 0, true);
+	charge(&m, 0, 1000, 400);
+	memio_price_publish(PACKAGE, &p, true, ktime_get_ns(), 1);
+	b = read_meter(&m);
+	KUNIT_EXPECT_EQ(test, b.from, 1400);
+	KUNIT_EXPECT_EQ(test, b.write, 1200);
+	KUNIT_EXPECT_EQ(test, b.read, 100);
+}
+
 static struct kunit_case meter_cases[] = {
+	KUNIT_CASE(meter_of_late_claims),
 	KUNIT_CASE(meter_takes_the_windows_price),
 	KUNIT_CASE(meter_knows_directions),
 	KUNIT_CASE(meter_shows_what_is_pending),
@@ -289,6 +318,7 @@ static struct memio_cgroup *new_group(struct kunit *test, struct memio_cgroup *p
 
 	KUNIT_ASSERT_NOT_NULL(test, g);
 	g->css.parent = parent ? &parent->css : NULL;
+	INIT_LIST_HEAD(&g->owners);
 	KUNIT_ASSERT_EQ(test, memio_owner_init_group(g), 0);
 	return g;
 }

@@ -183,10 +183,11 @@ u32 __memio_task_owner(struct task_struct *p)
 	if (!id) {
 		g = task_group_of(p);
 		o = p->flags & PF_EXITING ? NULL : new_owner(g, true);
-		if (!o)
+		if (!o && !(p->flags & PF_EXITING))
 			atomic_long_inc(&g->no_slot);
 		id = o ? o->id : g->owner;
-		WRITE_ONCE(p->memio_owner, id);
+		/* The owner is complete for whoever sees its id. */
+		smp_store_release(&p->memio_owner, id);
 	}
 	raw_spin_unlock_irqrestore(&owners_lock, flags);
 	rcu_read_unlock();
@@ -216,6 +217,7 @@ static struct memio_account *account(struct memio_owner *o, struct memio_device 
 			break;
 	if (!a) {
 		new->next = o->accounts;
+		/* Pairs with the acquire above: it is complete. */
 		smp_store_release(&o->accounts, new);
 		swap(a, new);
 	}
@@ -228,12 +230,11 @@ static struct memio_account *account(struct memio_owner *o, struct memio_device 
  * memio_owner_charge - charge an owner and its groups
  * @id:		the owner; an id that names nobody is the root's
  * @dev:	the device
- * @to:		bytes to it
- * @from:	bytes from it
+ * @io:		the bytes
  *
  * Context: any, with interrupts off.
  */
-void memio_owner_charge(u32 id, struct memio_device *dev, u64 to, u64 from)
+void memio_owner_charge(u32 id, struct memio_device *dev, const struct memio_io *io)
 {
 	struct memio_cgroup *g = &memio_root;
 	struct memio_account *a;
@@ -246,14 +247,14 @@ void memio_owner_charge(u32 id, struct memio_device *dev, u64 to, u64 from)
 		if (o->task) {
 			a = account(o, dev);
 			if (a)
-				memio_meter_add(&a->meter, dev->package, to, from);
+				memio_meter_add(&a->meter, dev->package, io);
 			else
 				atomic_long_inc(&g->no_slot);
 		}
 	}
-	trace_memio_charge(id, dev->name, to, from);
+	trace_memio_charge(id, dev->name, io->to, io->from + io->late);
 	for (; g; g = memio_cgroup_parent(g))
-		memio_cgroup_add(g, dev, to, from);
+		memio_cgroup_add(g, dev, io);
 	rcu_read_unlock();
 }
 
@@ -291,7 +292,8 @@ static void update(struct memio_owner *o, u64 now)
 
 	lockdep_assert_held(&o->lock);
 
-	if (now - o->at_ns[1] < MEMIO_RATE_NS)
+	/* Run queues' clocks may differ a little. */
+	if ((s64)(now - o->at_ns[1]) < (s64)MEMIO_RATE_NS)
 		return;
 	o->at_ns[0] = o->at_ns[1];
 	o->at_ns[1] = now;
@@ -306,7 +308,7 @@ static void update(struct memio_owner *o, u64 now)
 /**
  * memio_owner_update - take stock of what an owner has moved
  * @o:		the owner
- * @now:	ktime_get_ns() or the run queue's clock
+ * @now:	local_clock() or the run queue's clock
  *
  * Context: any; in an RCU read-side critical section. Takes no lock that is
  * held while anybody is woken, so it may be called with the run queue's.
@@ -333,7 +335,8 @@ void __memio_task_update(struct task_struct *p, u64 now)
 
 	rcu_read_lock();
 	o = memio_owner(READ_ONCE(p->memio_owner));
-	if (o && o->task && now - READ_ONCE(o->at_ns[1]) >= MEMIO_RATE_NS)
+	if (o && o->task &&
+	    (s64)(now - READ_ONCE(o->at_ns[1])) >= (s64)MEMIO_RATE_NS)
 		memio_owner_update(o, now);
 	rcu_read_unlock();
 }
@@ -391,7 +394,7 @@ void __memio_exit(struct task_struct *p)
 		if (!thread_group_leader(p))
 			add_accounts(&p->signal->memio, o);
 	}
-	p->memio_owner = 0;
+	WRITE_ONCE(p->memio_owner, 0);
 	raw_spin_unlock_irqrestore(&owners_lock, flags);
 	rcu_read_unlock();
 	schedule_delayed_work(&reap_work, MEMIO_QUARANTINE);
@@ -427,10 +430,12 @@ void memio_owner_move(struct task_struct *p, struct memio_cgroup *g)
 		new = new_owner(g, true);
 		if (new)
 			add_accounts(&new->accounts, old);
+		else
+			atomic_long_inc(&g->no_slot);
 		retire(old);
 	}
 	/* 0: it'll get one with its next IO. */
-	WRITE_ONCE(p->memio_owner, new ? new->id : 0);
+	smp_store_release(&p->memio_owner, new ? new->id : 0);
 out:
 	raw_spin_unlock_irqrestore(&owners_lock, flags);
 	rcu_read_unlock();
@@ -449,7 +454,6 @@ int memio_owner_init_group(struct memio_cgroup *g)
 {
 	struct memio_owner *o;
 
-	INIT_LIST_HEAD(&g->owners);
 	scoped_guard(raw_spinlock_irqsave, &owners_lock)
 		o = new_owner(g, false);
 	if (!o)

@@ -21,14 +21,20 @@
  * single window can be concerned.
  *
  * Without a sample (nobody wants figures, or no counters) the window stays open, and
- * ends up without a price: its bytes count one for one, an upper bound as each
- * byte passes the memory at most once, and are counted as unpriced besides.
+ * ends up without a price: its bytes count one for one, an upper bound for whole
+ * lines, as each passes the memory at most once, and are counted as unpriced besides.
  */
 
+#include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/string.h>
 
 #include "internal.h"
+
+#include <trace/events/memio.h>
+
+/* Twice the longest interval of sampling. */
+#define MEMIO_OPEN_NS	(2ull * NSEC_PER_SEC)
 
 struct memio_pricelist memio_prices[MEMIO_PACKAGES];
 
@@ -48,12 +54,13 @@ void memio_price_publish(unsigned int package, const struct memio_price *price,
 	struct memio_pricelist *list = &memio_prices[package];
 	struct memio_window *w = &list->window[list->now % MEMIO_WINDOWS];
 
+	trace_memio_sample(package, list->now, valid, valid ? price->to_read : 0,
+			   valid ? price->to_write : 0, valid ? price->from_read : 0,
+			   valid ? price->from_write : 0);
 	w->seq = list->now;
 	w->valid = valid;
-	if (valid) {
+	if (valid)
 		w->price = *price;
-		list->last = *price;
-	}
 	WRITE_ONCE(list->last_valid, valid);
 	WRITE_ONCE(list->window_ns, window_ns);
 	WRITE_ONCE(list->updated_ns, now_ns);
@@ -62,44 +69,50 @@ void memio_price_publish(unsigned int package, const struct memio_price *price,
 	smp_store_release(&list->now, list->now + 1);
 }
 
-/* Adds what @to and @from cost at a price to @sum; without one, one for one. */
+static u64 at(u64 bytes, u32 price)
+{
+	return mul_u64_u32_shr(bytes, price, MEMIO_PRICE_SHIFT);
+}
+
+/* Adds what @io costs at a price to @sum; without one, one for one. */
 static void add_cost(struct memio_bytes *sum, const struct memio_price *p,
-		     u64 to, u64 from)
+		     const struct memio_io *io)
 {
 	if (!p) {
-		sum->read += to;
-		sum->write += from;
-		sum->unpriced += to + from;
+		sum->read += io->to;
+		sum->write += io->from + io->late;
+		sum->unpriced += io->to + io->from + io->late;
 		return;
 	}
 
-	sum->read += mul_u64_u32_shr(to, p->to_read, MEMIO_PRICE_SHIFT) +
-		     mul_u64_u32_shr(from, p->from_read, MEMIO_PRICE_SHIFT);
-	sum->write += mul_u64_u32_shr(to, p->to_write, MEMIO_PRICE_SHIFT) +
-		      mul_u64_u32_shr(from, p->from_write, MEMIO_PRICE_SHIFT);
+	sum->read += at(io->to, p->to_read) + at(io->from, p->from_read) +
+		     at(io->late, p->late_read);
+	sum->write += at(io->to, p->to_write) + at(io->from, p->from_write) +
+		      at(io->late, p->late_write);
 }
 
 /* Brings a meter to the window that is open. Its lock is held. */
 static void settle(struct memio_meter *m, const struct memio_pricelist *list)
 {
+	/* Pairs with the release in memio_price_publish(). */
 	u32 now = smp_load_acquire(&list->now);
 	const struct memio_window *w = &list->window[m->window % MEMIO_WINDOWS];
 
 	if (m->window == now)
 		return;
 
-	if (m->pending_to || m->pending_from) {
+	if (m->pending.to || m->pending.from || m->pending.late) {
 		const struct memio_price *p = NULL;
 
 		if (now - m->window >= MEMIO_WINDOWS) {
-			if (READ_ONCE(list->last_valid))
-				p = &list->last;
+			w = &list->window[(now - 1) % MEMIO_WINDOWS];
+			if (w->valid)
+				p = &w->price;
 		} else if (w->valid) {
 			p = &w->price;
 		}
-		add_cost(&m->sum, p, m->pending_to, m->pending_from);
-		m->pending_to = 0;
-		m->pending_from = 0;
+		add_cost(&m->sum, p, &m->pending);
+		m->pending = (struct memio_io){};
 	}
 	m->window = now;
 }
@@ -118,21 +131,22 @@ void memio_meter_init(struct memio_meter *m)
  * memio_meter_add - charge bytes
  * @m:		the meter
  * @package:	the package of the device that moved them
- * @to:		bytes to the device
- * @from:	bytes from the device
+ * @io:		the bytes
  *
  * Context: any; interrupts are turned off.
  */
-void memio_meter_add(struct memio_meter *m, unsigned int package, u64 to, u64 from)
+void memio_meter_add(struct memio_meter *m, unsigned int package,
+		     const struct memio_io *io)
 {
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&m->lock, flags);
 	settle(m, &memio_prices[package]);
-	m->pending_to += to;
-	m->pending_from += from;
-	WRITE_ONCE(m->sum.to, m->sum.to + to);
-	WRITE_ONCE(m->sum.from, m->sum.from + from);
+	m->pending.to += io->to;
+	m->pending.from += io->from;
+	m->pending.late += io->late;
+	WRITE_ONCE(m->sum.to, m->sum.to + io->to);
+	WRITE_ONCE(m->sum.from, m->sum.from + io->from + io->late);
 	raw_spin_unlock_irqrestore(&m->lock, flags);
 }
 
@@ -142,8 +156,9 @@ void memio_meter_add(struct memio_meter *m, unsigned int package, u64 to, u64 fr
  * @package:	as in memio_meter_add()
  * @sum:	what it is added to
  *
- * What is pending is taken at the last price, as its own is still to come; if the
- * counters are not read at present, as unpriced.
+ * While windows are sampled, what is pending is not in the memory bytes yet: they
+ * would go back if its price came out lower. If no window was closed for
+ * MEMIO_OPEN_NS, nobody samples, and it is taken as unpriced, as it will be.
  *
  * Context: any; interrupts are turned off.
  */
@@ -160,7 +175,7 @@ void memio_meter_read(struct memio_meter *m, unsigned int package,
 	sum->read += m->sum.read;
 	sum->write += m->sum.write;
 	sum->unpriced += m->sum.unpriced;
-	add_cost(sum, READ_ONCE(list->last_valid) ? &list->last : NULL,
-		 m->pending_to, m->pending_from);
+	if (ktime_get_ns() - READ_ONCE(list->updated_ns) > MEMIO_OPEN_NS)
+		add_cost(sum, NULL, &m->pending);
 	raw_spin_unlock_irqrestore(&m->lock, flags);
 }

@@ -24,9 +24,11 @@
  * is no older than two windows.
  */
 
+#include <linux/capability.h>
 #include <linux/ktime.h>
 #include <linux/pid_namespace.h>
 #include <linux/ptrace.h>
+#include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -63,6 +65,7 @@ static void add_task(struct report *r, struct task_struct *p, u64 now)
 {
 	struct memio_account *a;
 	struct memio_owner *o;
+	unsigned long flags;
 	struct line *line;
 	u64 ns;
 
@@ -72,7 +75,7 @@ static void add_task(struct report *r, struct task_struct *p, u64 now)
 		goto out;
 
 	memio_owner_update(o, now);
-	raw_spin_lock_irq(&o->lock);
+	raw_spin_lock_irqsave(&o->lock, flags);
 	ns = o->at_ns[0] ? o->at_ns[1] - o->at_ns[0] : 0;
 	r->window_ns = max(r->window_ns, ns);
 	r->updated_ns = max(r->updated_ns, o->at_ns[1]);
@@ -85,7 +88,7 @@ static void add_task(struct report *r, struct task_struct *p, u64 now)
 		line->bps[2] += rate(a->at[0].read, a->at[1].read, ns);
 		line->bps[3] += rate(a->at[0].write, a->at[1].write, ns);
 	}
-	raw_spin_unlock_irq(&o->lock);
+	raw_spin_unlock_irqrestore(&o->lock, flags);
 out:
 	rcu_read_unlock();
 }
@@ -113,15 +116,6 @@ static void show_line(struct seq_file *m, const struct line *line)
 		   line->bps[0], line->bps[1], line->bps[2], line->bps[3]);
 }
 
-static const char *estimator_name(enum memio_estimator e)
-{
-	static const char * const names[] = {
-		[MEMIO_SEED] = "seed", [MEMIO_MISS] = "miss", [MEMIO_DIRTY] = "dirty",
-	};
-
-	return names[e];
-}
-
 static int membw_show(struct seq_file *m, struct task_struct *task, bool whole)
 {
 	struct memio_device *dev;
@@ -143,18 +137,19 @@ static int membw_show(struct seq_file *m, struct task_struct *task, bool whole)
 		goto out;
 	}
 
-	memio_sampler_want();
+	if (perfmon_capable())
+		memio_sampler_want();
 	memio_stock_drain();
-	now = ktime_get_ns();
+	now = local_clock();
 	if (whole)
 		add_process(r, task, now);
 	else
 		add_task(r, task, now);
 
 	seq_printf(m, "source %s\nestimator %s\nvalid %d\nwindow_us %llu\nupdated_ns %llu\n\n",
-		   memio_counters_source(), estimator_name(memio_estimator_get()),
+		   memio_counters_source(), memio_estimator_names[memio_estimator_get()],
 		   memio_counters_valid(), div_u64(r->window_ns, NSEC_PER_USEC),
-		   r->updated_ns);
+		   r->updated_ns ? ktime_get_ns() - (now - r->updated_ns) : 0);
 	for (u16 id = 1; id < MEMIO_DEVICES && (dev = memio_device(id)); id++) {
 		const struct line *line = &r->dev[id];
 

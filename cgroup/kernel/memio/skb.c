@@ -21,12 +21,15 @@
  *	claimed			1514	1514	66	-	a packet was dropped
  *	unclaimed						54
  *
- * Beside its data a packet costs descriptors. What a driver reads and writes of
- * them is its own affair; taken here is what is common among Ethernet devices: 16
- * bytes read and 16 written for each piece of a packet.
+ * Beside its data a packet costs descriptors. What a device reads and writes of
+ * them is its driver's affair; taken here is what is common among Ethernet devices.
+ * Sending: 16 bytes are read for each piece, and for what is to be computed
+ * (checksum, segmentation); 8 are written when it is done. Receiving: 16 are read
+ * for the buffer, and written with its length. A virtio device moves more.
  */
 
-#include <linux/if_ether.h>
+#include <linux/bits.h>
+#include <linux/export.h>
 #include <linux/netdevice.h>
 #include <linux/sched.h>
 #include <linux/skbuff.h>
@@ -36,6 +39,7 @@
 #include "internal.h"
 
 #define DESCRIPTOR	16		/* bytes */
+#define TX_DONE		8
 
 /* The owner that the current task is, 0 if it can't be one. */
 static u32 current_owner(void)
@@ -45,20 +49,42 @@ static u32 current_owner(void)
 	return READ_ONCE(current->memio_owner) ?: __memio_task_owner(current);
 }
 
+/* The tag of a packet that has come in: its device, and bytes to be claimed. */
+#define RX_BYTES	24		/* bits; 16 MiB: more than a packet has, merged as it may be */
+#define RX_MOST		(BIT(RX_BYTES) - 1)
+
+static_assert(MEMIO_DEVICES <= BIT(32 - RX_BYTES));
+
+static u16 rx_dev(const struct sk_buff *skb)
+{
+	return skb->memio_rx ? skb->memio >> RX_BYTES : 0;
+}
+
+static u32 rx_bytes(const struct sk_buff *skb)
+{
+	return skb->memio_rx ? skb->memio & RX_MOST : 0;
+}
+
+static void set_rx(struct sk_buff *skb, u16 dev, u32 bytes)
+{
+	skb->memio_rx = true;
+	skb->memio = (u32)dev << RX_BYTES | min(bytes, RX_MOST);
+}
+
 void __memio_skb_rx(struct sk_buff *skb)
 {
 	u16 id = skb->dev->memio_dev;
 	u32 bytes = skb->len;
 
-	if (!id || skb->memio_dev)
+	/* With an owner, it has come back from a device that it was sent to (loopback). */
+	if (!id || skb->memio || skb->pkt_type == PACKET_LOOPBACK)
 		return;
 
 	/* The driver has taken the Ethernet header off. */
 	if (skb_mac_header_was_set(skb))
 		bytes += skb->data - skb_mac_header(skb);
 	bytes += DESCRIPTOR;
-	skb->memio_dev = id;
-	skb->memio = bytes;
+	set_rx(skb, id, bytes);
 	memio_charge(id, 0, 0, bytes, MEMIO_TOTAL);
 	/* Filling the ring is the driver's business, not the reader's. */
 	memio_charge(id, 0, DESCRIPTOR, 0, MEMIO_TOTAL | MEMIO_CLAIM);
@@ -67,67 +93,71 @@ void __memio_skb_rx(struct sk_buff *skb)
 /* Claims a part of what a packet has left. */
 static void claim(struct sk_buff *skb, u32 owner, u32 bytes)
 {
-	bytes = min(bytes, skb->memio);
+	u32 left = rx_bytes(skb);
+
+	bytes = min(bytes, left);
 	if (bytes) {
-		skb->memio -= bytes;
-		memio_charge(skb->memio_dev, owner, 0, bytes, MEMIO_CLAIM);
+		set_rx(skb, rx_dev(skb), left - bytes);
+		memio_charge(rx_dev(skb), owner, 0, bytes, MEMIO_CLAIM);
 	}
 }
 
 void __memio_skb_headers(struct sock *sk, struct sk_buff *skb)
 {
 	u32 payload = skb->len - tcp_hdrlen(skb);
+	u32 left = rx_bytes(skb);
 
-	if (skb->memio_dev && skb->memio > payload)
-		claim(skb, READ_ONCE(sk->sk_memio), skb->memio - payload);
+	if (left > payload)
+		claim(skb, READ_ONCE(sk->sk_memio), left - payload);
 }
 
 void __memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 bytes)
 {
-	if (skb->memio_dev && skb->memio)
+	if (rx_bytes(skb))
 		claim(skb, current_owner() ?: READ_ONCE(sk->sk_memio), bytes);
 }
 
 void __memio_skb_copied(struct sk_buff *skb)
 {
-	if (skb->memio_dev)
-		skb->memio = 0;
+	if (skb->memio_rx)
+		set_rx(skb, rx_dev(skb), 0);
 }
 
 void __memio_skb_merge(struct sk_buff *to, struct sk_buff *from)
 {
-	if (!from->memio_dev)
+	if (!from->memio_rx)
 		return;
-	if (!to->memio_dev)
-		to->memio_dev = from->memio_dev;
-	if (to->memio_dev == from->memio_dev) {
-		to->memio += from->memio;
-		from->memio = 0;
+	if (!to->memio_rx)
+		set_rx(to, rx_dev(from), 0);
+	if (rx_dev(to) == rx_dev(from)) {
+		set_rx(to, rx_dev(to), rx_bytes(to) + rx_bytes(from));
+		set_rx(from, rx_dev(from), 0);
 	}
 }
+EXPORT_SYMBOL(__memio_skb_merge);
 
 bool __memio_skb_mergeable(const struct sk_buff *to, const struct sk_buff *from)
 {
-	if (to->memio_dev != from->memio_dev)
-		return false;
-	return to->memio_dev || to->memio == from->memio;
+	if (to->memio_rx || from->memio_rx)
+		return rx_dev(to) == rx_dev(from);
+	return to->memio == from->memio;
 }
 
 void __memio_skb_split(struct sk_buff *skb, const struct sk_buff *from)
 {
-	if (!from->memio_dev)
+	if (!from->memio_rx)
 		skb->memio = from->memio;
 }
 
 void __memio_skb_clear(struct sk_buff *skb)
 {
-	skb->memio_dev = 0;
+	skb->memio_rx = false;
 	skb->memio = 0;
 }
 
 void __memio_skb_tx(struct sk_buff *skb, const struct sock *sk)
 {
-	if (!skb->memio_dev)
+	if (!skb->memio_rx)
 		skb->memio = READ_ONCE(sk->sk_memio);
 }
 
@@ -136,23 +166,29 @@ bool __memio_skb_of(const struct sk_buff *skb, const struct sock *sk)
 	return skb->memio == READ_ONCE(sk->sk_memio);
 }
 
-void __memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb)
+void __memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb,
+		      const struct net_device *dev)
 {
-	tx->owner = skb->memio_dev ? 0 : skb->memio;
-	if (!tx->owner && !skb->memio_dev && skb->sk && sk_fullsock(skb->sk))
+	tx->dev = dev->memio_dev;
+	if (!tx->dev)
+		return;
+	tx->forwarded = skb->memio_rx;
+	tx->owner = tx->forwarded ? 0 : skb->memio;
+	if (!tx->owner && !tx->forwarded && skb->sk && sk_fullsock(skb->sk))
 		tx->owner = READ_ONCE(skb->sk->sk_memio);
 	tx->bytes = skb->len;
-	tx->descriptors = 1 + skb_shinfo(skb)->nr_frags + !!skb_is_gso(skb);
+	tx->descriptors = 1 + skb_shinfo(skb)->nr_frags +
+			  (skb->ip_summed == CHECKSUM_PARTIAL);
 }
+EXPORT_SYMBOL(__memio_tx_begin);
 
-void __memio_tx_done(const struct net_device *dev, const struct memio_tx *tx)
+/* What the kernel makes by itself (ARP, ND) is the root's; what is forwarded, nobody's. */
+void __memio_tx_done(const struct memio_tx *tx)
 {
-	u32 read = tx->bytes + tx->descriptors * DESCRIPTOR;
-	u32 written = tx->descriptors * DESCRIPTOR;
-
-	memio_charge(dev->memio_dev, tx->owner, read, written,
-		     tx->owner ? MEMIO_TOTAL | MEMIO_CLAIM : MEMIO_TOTAL);
+	memio_charge(tx->dev, tx->owner, tx->bytes + tx->descriptors * DESCRIPTOR,
+		     TX_DONE, tx->forwarded ? MEMIO_TOTAL : MEMIO_TOTAL | MEMIO_CLAIM);
 }
+EXPORT_SYMBOL(__memio_tx_done);
 
 void __memio_sock_used(struct sock *sk)
 {
