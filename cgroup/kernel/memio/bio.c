@@ -175,6 +175,15 @@ static u32 writer_of(struct page *page, struct bio *bio)
 	return owner ?: bio->bi_memio;
 }
 
+/* Data lie in pages, in whole lines. */
+static void charge_data(u16 dev, u32 owner, u32 to, u32 from)
+{
+	struct memio_move move = { to, from, to, from };
+
+	if (to || from)
+		memio_charge(dev, owner, &move, MEMIO_TOTAL | MEMIO_CLAIM);
+}
+
 /* Charges what was written, page by page. */
 static void written(u16 dev, struct bio *bio, unsigned int bytes)
 {
@@ -186,13 +195,13 @@ static void written(u16 dev, struct bio *bio, unsigned int bytes)
 	__bio_for_each_segment(bv, bio, iter, start) {
 		owner = writer_of(bv.bv_page, bio);
 		if (owner != run_owner) {
-			memio_charge(dev, run_owner, run, 0, MEMIO_TOTAL | MEMIO_CLAIM);
+			charge_data(dev, run_owner, run, 0);
 			run_owner = owner;
 			run = 0;
 		}
 		run += bv.bv_len;
 	}
-	memio_charge(dev, run_owner, run, 0, MEMIO_TOTAL | MEMIO_CLAIM);
+	charge_data(dev, run_owner, run, 0);
 }
 
 void __memio_bio_done(struct request *rq, struct bio *bio, unsigned int bytes)
@@ -203,16 +212,23 @@ void __memio_bio_done(struct request *rq, struct bio *bio, unsigned int bytes)
 		return;
 
 	if (!op_is_write(req_op(rq)))
-		memio_charge(dev, bio->bi_memio, 0, bytes, MEMIO_TOTAL | MEMIO_CLAIM);
+		charge_data(dev, bio->bi_memio, 0, bytes);
 	else if (memio_at_boot)
 		written(dev, bio, bytes);
 	else
-		memio_charge(dev, bio->bi_memio, bytes, 0, MEMIO_TOTAL | MEMIO_CLAIM);
+		charge_data(dev, bio->bi_memio, bytes, 0);
 }
 
 void __memio_descriptors(struct request *rq, unsigned int to, unsigned int from)
 {
-	memio_charge(rq->q->memio_dev, rq->bio ? rq->bio->bi_memio : 0, to, from,
+	struct memio_move move = {
+		.to = to,
+		.from = from,
+		.to_lines = round_up(to, MEMIO_LINE),
+		.from_lines = round_up(from, MEMIO_LINE),
+	};
+
+	memio_charge(rq->q->memio_dev, rq->bio ? rq->bio->bi_memio : 0, &move,
 		     MEMIO_TOTAL | MEMIO_CLAIM);
 }
 EXPORT_SYMBOL_GPL(__memio_descriptors);

@@ -36,15 +36,14 @@
 #define MEMIO_STOCK		SZ_64K
 #define MEMIO_STOCK_BITS	3
 
-/* For one owner and device; bytes to it and from it. */
+/* For one owner and device. What is claimed alone has been moved before. */
 struct stock_entry {
 	u32 owner;
 	u32 dev;
-	u32 total_to;
-	u32 total_from;
-	u32 claim_to;
-	u32 claim_from;
-	u32 claim_late;
+	struct memio_move total;
+	struct memio_move claim;
+	u32 late;
+	u32 late_lines;
 };
 
 struct stock {
@@ -57,11 +56,23 @@ static DEFINE_PER_CPU_ALIGNED(struct stock, stocks);
 static void flush_entry(struct stock_entry *e)
 {
 	struct memio_device *dev = memio_device(e->dev);
-	struct memio_io io = { .to = e->total_to, .from = e->total_from };
+	struct memio_io io = {
+		.to = e->total.to,
+		.from = e->total.from,
+		.to_lines = e->total.to_lines,
+		.from_lines = e->total.from_lines,
+	};
 
 	if (io.to || io.from)
 		memio_meter_add(this_cpu_ptr(dev->total), dev->package, &io);
-	io = (struct memio_io){ e->claim_to, e->claim_from, e->claim_late };
+	io = (struct memio_io) {
+		.to = e->claim.to,
+		.from = e->claim.from,
+		.late = e->late,
+		.to_lines = e->claim.to_lines,
+		.from_lines = e->claim.from_lines,
+		.late_lines = e->late_lines,
+	};
 	if (io.to || io.from || io.late)
 		memio_owner_charge(e->owner, dev, &io);
 	memset(e, 0, sizeof(*e));
@@ -74,18 +85,25 @@ static void flush_stock(struct stock *s)
 			flush_entry(&s->entry[i]);
 }
 
+static void add_move(struct memio_move *sum, const struct memio_move *move)
+{
+	sum->to += move->to;
+	sum->from += move->from;
+	sum->to_lines += move->to_lines;
+	sum->from_lines += move->from_lines;
+}
+
 /**
  * memio_charge - a device moves bytes, or somebody answers for them
  * @dev:	the device's id; 0 charges nothing
  * @owner:	the owner; 0 is the root's
- * @to:		bytes to the device
- * @from:	bytes from the device
+ * @move:	the bytes
  * @sums:	MEMIO_TOTAL: they move now; MEMIO_CLAIM: they are @owner's (alone:
  *		they have moved before)
  *
  * Context: any; interrupts are turned off.
  */
-void memio_charge(u16 dev, u32 owner, u32 to, u32 from, unsigned int sums)
+void memio_charge(u16 dev, u32 owner, const struct memio_move *move, unsigned int sums)
 {
 	struct stock_entry *e;
 	unsigned long flags;
@@ -103,19 +121,18 @@ void memio_charge(u16 dev, u32 owner, u32 to, u32 from, unsigned int sums)
 		e->owner = owner;
 		e->dev = dev;
 	}
-	if (sums & MEMIO_TOTAL) {
-		e->total_to += to;
-		e->total_from += from;
-	}
+	if (sums & MEMIO_TOTAL)
+		add_move(&e->total, move);
 	if (sums == MEMIO_CLAIM) {
-		e->claim_to += to;
-		e->claim_late += from;
+		e->late += move->from;
+		e->late_lines += move->from_lines;
+		e->claim.to += move->to;
+		e->claim.to_lines += move->to_lines;
 	} else if (sums & MEMIO_CLAIM) {
-		e->claim_to += to;
-		e->claim_from += from;
+		add_move(&e->claim, move);
 	}
-	if (unlikely(e->total_to + e->total_from >= MEMIO_STOCK ||
-		     e->claim_to + e->claim_from + e->claim_late >= MEMIO_STOCK))
+	if (unlikely(e->total.to + e->total.from >= MEMIO_STOCK ||
+		     e->claim.to + e->claim.from + e->late >= MEMIO_STOCK))
 		flush_entry(e);
 	local_irq_restore(flags);
 }

@@ -175,8 +175,8 @@ void memio_device_show_aliases(struct seq_file *m, u16 id)
 /**
  * memio_package_bytes - what the devices of a package have moved
  * @package:	the package
- * @to:		bytes to them since boot, but for what stocks hold
- * @from:	bytes from them
+ * @to:		to them since boot, in whole lines, in bytes, but for what stocks hold
+ * @from:	from them, likewise
  *
  * Context: any.
  */
@@ -193,8 +193,8 @@ void memio_package_bytes(unsigned int package, u64 *to, u64 *from)
 			continue;
 		for_each_possible_cpu(cpu) {
 			m = per_cpu_ptr(d->total, cpu);
-			*to += READ_ONCE(m->sum.to);
-			*from += READ_ONCE(m->sum.from);
+			*to += READ_ONCE(m->to_lines);
+			*from += READ_ONCE(m->from_lines);
 		}
 	}
 }

@@ -98,11 +98,18 @@ struct memio_bytes {
  * @to:		to a device, which moves them now
  * @from:	from a device, likewise
  * @late:	from a device, which moved them before: who reads them claims them
+ * @to_lines:	@to in whole lines (in bytes, too): a descriptor of 16 bytes passes
+ *		the cache as a line of 64. This is what is priced
+ * @from_lines:	likewise
+ * @late_lines:	likewise
  */
 struct memio_io {
 	u64 to;
 	u64 from;
 	u64 late;
+	u64 to_lines;
+	u64 from_lines;
+	u64 late_lines;
 };
 
 /**
@@ -111,12 +118,16 @@ struct memio_io {
  * @window:	the window in which what is pending was charged
  * @pending:	what waits for that window's price
  * @sum:	what was charged; memory bytes without what is pending
+ * @to_lines:	all that was charged, in whole lines
+ * @from_lines:	likewise
  */
 struct memio_meter {
 	raw_spinlock_t lock;
 	u32 window;
 	struct memio_io pending;
 	struct memio_bytes sum;
+	u64 to_lines;
+	u64 from_lines;
 };
 
 void memio_meter_init(struct memio_meter *m);
@@ -152,7 +163,7 @@ u16 memio_device_register(struct device *dev);
 struct seq_file;
 void memio_device_show_aliases(struct seq_file *m, u16 id);
 
-/* What the devices of a package have moved since boot, flushed stocks only. */
+/* What the devices of a package have moved since boot, in lines, flushed stocks only. */
 void memio_package_bytes(unsigned int package, u64 *to, u64 *from);
 
 /* ---- ids (ids.c) ---- */
@@ -299,7 +310,23 @@ void memio_owner_init(void);
 #define MEMIO_TOTAL	1	/* the device's */
 #define MEMIO_CLAIM	2	/* the owner's, and its groups' */
 
-void memio_charge(u16 dev, u32 owner, u32 to, u32 from, unsigned int sums);
+/**
+ * struct memio_move - what a device moves at once
+ * @to:		bytes to the device
+ * @from:	bytes from it
+ * @to_lines:	@to in whole lines of the cache, in bytes
+ * @from_lines:	@from, likewise
+ */
+struct memio_move {
+	u32 to;
+	u32 from;
+	u32 to_lines;
+	u32 from_lines;
+};
+
+#define MEMIO_LINE	64
+
+void memio_charge(u16 dev, u32 owner, const struct memio_move *move, unsigned int sums);
 
 /* Hand this CPU's stock on. Context: any, interrupts are turned off. */
 void memio_stock_flush(void);

@@ -158,7 +158,7 @@ static void publish(u32 to_read, u32 from_read, u32 from_write, bool valid)
 
 static void charge(struct memio_meter *m, u64 to, u64 from, u64 late)
 {
-	struct memio_io io = { to, from, late };
+	struct memio_io io = { to, from, late, to, from, late };
 
 	memio_meter_add(m, PACKAGE, &io);
 }
@@ -305,6 +305,13 @@ static struct kunit_suite meter_suite = {
 
 /* ---- owners and the stock ---- */
 
+static void charge_from(u16 dev, u32 owner, u32 bytes, unsigned int sums)
+{
+	struct memio_move move = { .from = bytes, .from_lines = bytes };
+
+	memio_charge(dev, owner, &move, sums);
+}
+
 /* A parent group, and two groups in it. */
 struct owners {
 	struct memio_cgroup *parent;
@@ -402,7 +409,7 @@ static void charge_goes_up(struct kunit *test)
 	struct owners *o = test->priv;
 	u32 id = owner_in(o->group[0]);
 
-	memio_charge(o->dev->id, id, 0, 1000, MEMIO_TOTAL | MEMIO_CLAIM);
+	charge_from(o->dev->id, id, 1000, MEMIO_TOTAL | MEMIO_CLAIM);
 	memio_stock_drain();
 	KUNIT_EXPECT_EQ(test, own_from(id), 1000);
 	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), 1000);
@@ -417,9 +424,9 @@ static void charge_waits_in_the_stock(struct kunit *test)
 	u32 id = owner_in(o->group[0]);
 
 	preempt_disable();
-	memio_charge(o->dev->id, id, 0, 65535, MEMIO_CLAIM);
+	charge_from(o->dev->id, id, 65535, MEMIO_CLAIM);
 	KUNIT_EXPECT_EQ(test, own_from(id), 0);
-	memio_charge(o->dev->id, id, 0, 1, MEMIO_CLAIM);
+	charge_from(o->dev->id, id, 1, MEMIO_CLAIM);
 	KUNIT_EXPECT_EQ(test, own_from(id), 65536);
 	preempt_enable();
 }
@@ -430,9 +437,9 @@ static void charge_by_many_owners(struct kunit *test)
 	u32 a = owner_in(o->group[0]), b = o->group[1]->owner;
 
 	for (int i = 0; i < 1000; i++) {
-		memio_charge(o->dev->id, a, 0, 1, MEMIO_TOTAL | MEMIO_CLAIM);
-		memio_charge(o->dev->id, b, 0, 2, MEMIO_TOTAL | MEMIO_CLAIM);
-		memio_charge(o->dev->id, 0, 0, 4, MEMIO_TOTAL);
+		charge_from(o->dev->id, a, 1, MEMIO_TOTAL | MEMIO_CLAIM);
+		charge_from(o->dev->id, b, 2, MEMIO_TOTAL | MEMIO_CLAIM);
+		charge_from(o->dev->id, 0, 4, MEMIO_TOTAL);
 	}
 	memio_stock_drain();
 	KUNIT_EXPECT_EQ(test, own_from(a), 1000);
@@ -447,15 +454,15 @@ static void owner_that_moves(struct kunit *test)
 	struct owners *o = test->priv;
 	u32 old = owner_in(o->group[0]), new;
 
-	memio_charge(o->dev->id, old, 0, 1000, MEMIO_CLAIM);
+	charge_from(o->dev->id, old, 1000, MEMIO_CLAIM);
 	memio_stock_drain();
 	new = owner_in(o->group[1]);
 	KUNIT_EXPECT_NE(test, old, new);
 	KUNIT_EXPECT_EQ(test, own_from(new), 1000);
 
 	/* What was tagged before the move is the old group's. */
-	memio_charge(o->dev->id, old, 0, 10, MEMIO_CLAIM);
-	memio_charge(o->dev->id, new, 0, 1, MEMIO_CLAIM);
+	charge_from(o->dev->id, old, 10, MEMIO_CLAIM);
+	charge_from(o->dev->id, new, 1, MEMIO_CLAIM);
 	memio_stock_drain();
 	KUNIT_EXPECT_EQ(test, own_from(new), 1001);
 	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), 1010);
@@ -468,12 +475,12 @@ static void owner_that_exits(struct kunit *test)
 	struct owners *o = test->priv;
 	u32 id = owner_in(o->group[0]);
 
-	memio_charge(o->dev->id, id, 0, 1000, MEMIO_CLAIM);
+	charge_from(o->dev->id, id, 1000, MEMIO_CLAIM);
 	__memio_exit(current);
 	KUNIT_EXPECT_EQ(test, current->memio_owner, 0);
 
 	/* A late byte is the group's. */
-	memio_charge(o->dev->id, id, 0, 1, MEMIO_CLAIM);
+	charge_from(o->dev->id, id, 1, MEMIO_CLAIM);
 	memio_stock_drain();
 	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), 1001);
 }
@@ -483,10 +490,10 @@ static void group_that_goes(struct kunit *test)
 	struct owners *o = test->priv;
 	u32 id = owner_in(o->group[0]);
 
-	memio_charge(o->dev->id, id, 0, 1000, MEMIO_CLAIM);
+	charge_from(o->dev->id, id, 1000, MEMIO_CLAIM);
 	memio_stock_drain();
 	memio_owner_offline_group(o->group[0]);
-	memio_charge(o->dev->id, id, 0, 1, MEMIO_CLAIM);
+	charge_from(o->dev->id, id, 1, MEMIO_CLAIM);
 	memio_stock_drain();
 	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), 1000);
 	KUNIT_EXPECT_EQ(test, from_of(o->parent, o->dev), 1001);
@@ -496,7 +503,7 @@ static void id_of_nobody(struct kunit *test)
 {
 	struct owners *o = test->priv;
 
-	memio_charge(o->dev->id, 0xfff00000 | 0xabcde, 0, 7, MEMIO_CLAIM);
+	charge_from(o->dev->id, 0xfff00000 | 0xabcde, 7, MEMIO_CLAIM);
 	memio_stock_drain();
 	KUNIT_EXPECT_EQ(test, from_of(&memio_root, o->dev), 7);
 	KUNIT_EXPECT_EQ(test, from_of(o->parent, o->dev), 0);

@@ -14,8 +14,8 @@
  *	charged		1000		400		touched in 7 and 9, read in 10
  *	memory bytes		500		400
  *
- * So the sum over all meters of a package is what the counters have seen, window
- * by window, whoever comes late. Prices are remembered for MEMIO_WINDOWS
+ * What is priced are whole lines, as these are what the counters see: bytes are
+ * charged together with the lines that they lie in. Prices are remembered for MEMIO_WINDOWS
  * windows, 10 s at the default interval. A meter that nobody touched for longer
  * takes the last price: it is what its device pays now, and only the bytes of a
  * single window can be concerned.
@@ -85,10 +85,10 @@ static void add_cost(struct memio_bytes *sum, const struct memio_price *p,
 		return;
 	}
 
-	sum->read += at(io->to, p->to_read) + at(io->from, p->from_read) +
-		     at(io->late, p->late_read);
-	sum->write += at(io->to, p->to_write) + at(io->from, p->from_write) +
-		      at(io->late, p->late_write);
+	sum->read += at(io->to_lines, p->to_read) + at(io->from_lines, p->from_read) +
+		     at(io->late_lines, p->late_read);
+	sum->write += at(io->to_lines, p->to_write) + at(io->from_lines, p->from_write) +
+		      at(io->late_lines, p->late_write);
 }
 
 /* Brings a meter to the window that is open. Its lock is held. */
@@ -145,6 +145,11 @@ void memio_meter_add(struct memio_meter *m, unsigned int package,
 	m->pending.to += io->to;
 	m->pending.from += io->from;
 	m->pending.late += io->late;
+	m->pending.to_lines += io->to_lines;
+	m->pending.from_lines += io->from_lines;
+	m->pending.late_lines += io->late_lines;
+	WRITE_ONCE(m->to_lines, m->to_lines + io->to_lines);
+	WRITE_ONCE(m->from_lines, m->from_lines + io->from_lines);
 	WRITE_ONCE(m->sum.to, m->sum.to + io->to);
 	WRITE_ONCE(m->sum.from, m->sum.from + io->from + io->late);
 	raw_spin_unlock_irqrestore(&m->lock, flags);

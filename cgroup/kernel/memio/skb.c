@@ -41,6 +41,12 @@
 #define DESCRIPTOR	16		/* bytes */
 #define TX_DONE		8
 
+/*
+ * How many bytes the lines of a received packet have beside its own: half a line at its
+ * end, and the rest of the descriptor's.
+ */
+#define RX_REST		(MEMIO_LINE / 2 + MEMIO_LINE - DESCRIPTOR)
+
 /* The owner that the current task is, 0 if it can't be one. */
 static u32 current_owner(void)
 {
@@ -73,7 +79,9 @@ static void set_rx(struct sk_buff *skb, u16 dev, u32 bytes)
 
 void __memio_skb_rx(struct sk_buff *skb)
 {
+	static const struct memio_move fill = { .to = DESCRIPTOR, .to_lines = MEMIO_LINE };
 	u16 id = skb->dev->memio_dev;
+	struct memio_move move = {};
 	u32 bytes = skb->len;
 
 	/* With an owner, it has come back from a device that it was sent to (loopback). */
@@ -83,23 +91,33 @@ void __memio_skb_rx(struct sk_buff *skb)
 	/* The driver has taken the Ethernet header off. */
 	if (skb_mac_header_was_set(skb))
 		bytes += skb->data - skb_mac_header(skb);
-	bytes += DESCRIPTOR;
-	set_rx(skb, id, bytes);
-	memio_charge(id, 0, 0, bytes, MEMIO_TOTAL);
+	set_rx(skb, id, bytes + DESCRIPTOR);
+	move.from = bytes + DESCRIPTOR;
+	move.from_lines = round_up(bytes, MEMIO_LINE) + MEMIO_LINE;
+	memio_charge(id, 0, &move, MEMIO_TOTAL);
 	/* Filling the ring is the driver's business, not the reader's. */
-	memio_charge(id, 0, DESCRIPTOR, 0, MEMIO_TOTAL | MEMIO_CLAIM);
+	memio_charge(id, 0, &fill, MEMIO_TOTAL | MEMIO_CLAIM);
 }
 
-/* Claims a part of what a packet has left. */
-static void claim(struct sk_buff *skb, u32 owner, u32 bytes)
+/* Claims a part of what a packet has left, and @rest for its lines. */
+static void claim(struct sk_buff *skb, u32 owner, u32 bytes, u32 rest)
 {
 	u32 left = rx_bytes(skb);
+	struct memio_move move = {
+		.from = min(bytes, left),
+		.from_lines = min(bytes, left) + rest,
+	};
 
-	bytes = min(bytes, left);
-	if (bytes) {
-		set_rx(skb, rx_dev(skb), left - bytes);
-		memio_charge(rx_dev(skb), owner, 0, bytes, MEMIO_CLAIM);
+	if (move.from) {
+		set_rx(skb, rx_dev(skb), left - move.from);
+		memio_charge(rx_dev(skb), owner, &move, MEMIO_CLAIM);
 	}
+}
+
+/* What the lines of all packets that were merged into one have beside their bytes. */
+static u32 rest_of(const struct sk_buff *skb)
+{
+	return max(skb_shinfo(skb)->gso_segs, 1) * RX_REST;
 }
 
 void __memio_skb_headers(struct sock *sk, struct sk_buff *skb)
@@ -108,13 +126,14 @@ void __memio_skb_headers(struct sock *sk, struct sk_buff *skb)
 	u32 left = rx_bytes(skb);
 
 	if (left > payload)
-		claim(skb, READ_ONCE(sk->sk_memio), left - payload);
+		claim(skb, READ_ONCE(sk->sk_memio), left - payload, rest_of(skb));
 }
 
 void __memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 bytes)
 {
 	if (rx_bytes(skb))
-		claim(skb, current_owner() ?: READ_ONCE(sk->sk_memio), bytes);
+		claim(skb, current_owner() ?: READ_ONCE(sk->sk_memio), bytes,
+		      sk->sk_protocol == IPPROTO_TCP ? 0 : rest_of(skb));
 }
 
 void __memio_skb_copied(struct sk_buff *skb)
@@ -185,8 +204,16 @@ EXPORT_SYMBOL(__memio_tx_begin);
 /* What the kernel makes by itself (ARP, ND) is the root's; what is forwarded, nobody's. */
 void __memio_tx_done(const struct memio_tx *tx)
 {
-	memio_charge(tx->dev, tx->owner, tx->bytes + tx->descriptors * DESCRIPTOR,
-		     TX_DONE, tx->forwarded ? MEMIO_TOTAL : MEMIO_TOTAL | MEMIO_CLAIM);
+	/* Pieces mostly begin with a page and end within a line. */
+	struct memio_move move = {
+		.to = tx->bytes + tx->descriptors * DESCRIPTOR,
+		.from = TX_DONE,
+		.to_lines = tx->bytes + tx->descriptors * (MEMIO_LINE + MEMIO_LINE / 2),
+		.from_lines = MEMIO_LINE,
+	};
+
+	memio_charge(tx->dev, tx->owner, &move,
+		     tx->forwarded ? MEMIO_TOTAL : MEMIO_TOTAL | MEMIO_CLAIM);
 }
 EXPORT_SYMBOL(__memio_tx_done);
 
