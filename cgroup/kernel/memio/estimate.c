@@ -61,34 +61,26 @@
  * of that, but of what the same boxes saw in the same windows, and it is the same
  * whenever the bytes are accounted:
  *
- *	price = memory bytes / bytes of all lines	(ratio)
- *	      * bytes of all lines / IO bytes		(factor)
+ *	price = memory bytes / bytes of all lines
  *
- * The factor is near 1, as devices move full lines mostly; but a descriptor of 16
- * bytes is a line too. It is the check of counters against accounts as well (see
- * memio_check_permille()). In the example let 1,024,000 bytes to devices be
- * accounted, and 1,536,960 from devices: 24,000 lines and 60 descriptors. The
- * factors are 1 and 1.0019, and a byte to a device costs 921,600 / 1,024,000 = 0.9
- * bytes read, a byte from a device 0.2993 * 1.0019 = 0.2998 bytes written and
- * 0.0017 read.
+ * for a byte of a line: what is charged are lines (charge.c), so a descriptor of 16
+ * bytes pays for 64. In the example a byte to a device costs 921,600 / 1,024,000 =
+ * 0.9 bytes read, a byte from a device 460,800 / 1,539,840 = 0.2993 bytes written
+ * and 0.0017 read.
  *
- * The factor can't be had without IO bytes, which lag behind, so it is taken slowly:
+ * Whether counters and accounts are about the same DMA is another question, which
+ * the check answers: bytes of lines that were counted for each that was accounted.
+ * What memio does not account (rings of virtio, say) makes it more than one;
+ * nobody pays for that.
  *
- *  - what is new is added only after a pause of CHECK_QUIET windows, when nothing
- *    is on its way, or when it is of CHECK_WINDOWS windows, in which what is on its
- *    way is little. And what is missing in one sum is in the next. Added in each
- *    window it would be too high whenever there is something to pay: by 18 % with
- *    16 MB in 10 windows of every 160, accounted 3 windows later;
- *
- *  - to sums of at least CHECK_LEAST, beginning with 1, so that a few MB that are
- *    on their way nevertheless change little;
- *
- *  - from MEMIO_CHECK_LOW to MEMIO_CHECK_HIGH thousandths. Beyond, there is DMA
- *    that memio does not account, which nobody shall pay for.
+ * What is accounted lags behind, so the check is made slowly: what is new is added
+ * to its sums after a pause of CHECK_QUIET windows, when nothing is on its way, or
+ * when it is of CHECK_WINDOWS windows, in which what is on its way is little; and
+ * to sums of at least CHECK_LEAST, beginning with 1.
  *
  * Smoothing
  *
- * The ratio is one of sums in which what is older weighs less, memory bytes and
+ * A price is a ratio of sums in which what is older weighs less, memory bytes and
  * lines alike: as much goes as comes in, at most an eighth, and a 64th besides. So
  * it is a mean over bytes, not over windows: a trickle after a burst leaves the
  * price as it is until the burst is accounted, and is not priced by it for ever.
@@ -104,14 +96,12 @@
  * down. What this can't do is to tell the devices of a package apart. Their lines
  * are counted together and have one price in each direction: if a disk's lines
  * miss and a network card's hit, the one pays too little and the other too much.
- * Nor are they told apart by the factor. After minutes with nothing but small
- * packets, of which a byte is two bytes of lines, the first big writes pay as if
- * they were small.
  */
 
 #include "estimate.h"
 
 #define SMOOTH		8	/* windows that a price is smoothed over, if alike */
+#define PAUSE		8	/* windows without a line, after which it is something else */
 #define FORGET		64	/* the same, whatever they have */
 #define LATE		32	/* windows that the price of what is claimed late is taken over */
 #define CHECK_LEAST	(16ULL << 20)	/* of lines and of IO bytes that the check is made of */
@@ -120,7 +110,6 @@
 #define CHECK_QUIET	8	/* calm windows after which nothing is on its way */
 #define CHECK_WINDOWS	256	/* windows after which what is on its way is small */
 
-#define LOW	(MEMIO_PRICE_ONE * MEMIO_CHECK_LOW / 1000)	/* as 16.16 */
 #define HIGH	(MEMIO_PRICE_ONE * MEMIO_CHECK_HIGH / 1000)
 
 const char *const memio_estimator_names[MEMIO_ESTIMATORS] = {
@@ -239,38 +228,34 @@ void memio_window_cost(enum memio_estimator kind, const struct memio_seen *seen,
 }
 
 /**
- * memio_check_factor - bytes of lines that the counters saw, for an IO byte
- * @c:	the sums of a direction
- *
- * Context: any.
- * Return: the ratio as 16.16, at least MEMIO_CHECK_LOW thousandths, at most
- * MEMIO_CHECK_HIGH.
- */
-u32 memio_check_factor(const struct memio_check *c)
-{
-	u32 factor = ratio(c->counted, c->io);
-
-	if (factor < LOW)
-		return LOW;
-	return factor > HIGH ? HIGH : factor;
-}
-
-/**
  * memio_rate_window - what a window adds to a price
  * @r:		what is known from the windows before
  * @mem:	memory bytes of the window
  * @all:	bytes of all lines that devices moved in it
- * @factor:	bytes of lines for an IO byte, from memio_check_factor()
  *
  * See "Smoothing" and "Prices" above.
+ *
+ * What comes after PAUSE windows without a line is likely to be another load: the
+ * price stays until it comes, but the sums that it rests on weigh as one line.
  *
  * Context: any, one at a time for each @r.
  * Return: memory bytes for an IO byte, 16.16, at most MEMIO_CHECK_HIGH
  * thousandths.
  */
-u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all, u32 factor)
+u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all)
 {
 	u64 price;
+
+	if (!all) {
+		if (r->pause < PAUSE)
+			r->pause++;
+	} else {
+		if (r->pause == PAUSE && r->all > MEMIO_LINE_BYTES) {
+			r->mem = mul_u64_u64_div_u64(r->mem, MEMIO_LINE_BYTES, r->all);
+			r->all = MEMIO_LINE_BYTES;
+		}
+		r->pause = 0;
+	}
 
 	if (all && r->all) {
 		u64 out = least(all, r->all / SMOOTH) + r->all / FORGET;
@@ -281,10 +266,10 @@ u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all, u32 factor)
 	r->mem += mem;
 	r->all += all;
 
-	/* more than that many times as much is more than HIGH, whatever the factor */
+	/* other boxes may have seen more misses than these have lines, by chance */
 	if (r->mem / 4 >= r->all)
 		return HIGH;
-	price = mul_u64_u64_div_u64(r->mem, factor, r->all);
+	price = mul_u64_u64_div_u64(r->mem, MEMIO_PRICE_ONE, r->all);
 	return price < HIGH ? price : HIGH;
 }
 
@@ -404,8 +389,8 @@ static void late_price(struct memio_estimate *e, u64 from, struct memio_price *p
  * memio_estimate_window - the prices of a window
  * @e:		the state of the package; @e->kind is the estimator
  * @seen:	what the counters saw in the window
- * @to:		IO bytes to devices that were accounted in the window
- * @from:	IO bytes from devices, likewise
+ * @to:		bytes of lines to devices that were accounted in the window
+ * @from:	bytes of lines from devices, likewise
  * @price:	the result
  *
  * "seed" follows formula 4.2, m = d / D * M: D is the IO bytes of both directions
@@ -427,32 +412,21 @@ void memio_estimate_window(struct memio_estimate *e, const struct memio_seen *se
 	check_window(&e->check_from, all_from, from);
 
 	if (e->kind == MEMIO_SEED) {
-		const struct memio_check both = {
-			.counted = e->check_to.counted + e->check_from.counted,
-			.io = e->check_to.io + e->check_from.io,
-		};
-		u32 factor = memio_check_factor(&both);
-
 		price->to_read = memio_rate_window(&e->to_read,
 						   cost.to_read + cost.from_read,
-						   all_to + all_from, factor);
+						   all_to + all_from);
 		price->to_write = memio_rate_window(&e->to_write,
 						    cost.to_write + cost.from_write,
-						    all_to + all_from, factor);
+						    all_to + all_from);
 		price->from_read = price->to_read;
 		price->from_write = price->to_write;
 	} else {
-		u32 factor = memio_check_factor(&e->check_to);
-
-		price->to_read = memio_rate_window(&e->to_read, cost.to_read, all_to,
-						   factor);
-		price->to_write = memio_rate_window(&e->to_write, cost.to_write, all_to,
-						    factor);
-		factor = memio_check_factor(&e->check_from);
+		price->to_read = memio_rate_window(&e->to_read, cost.to_read, all_to);
+		price->to_write = memio_rate_window(&e->to_write, cost.to_write, all_to);
 		price->from_read = memio_rate_window(&e->from_read, cost.from_read,
-						     all_from, factor);
+						     all_from);
 		price->from_write = memio_rate_window(&e->from_write, cost.from_write,
-						      all_from, factor);
+						      all_from);
 	}
 
 	late_price(e, from, price);

@@ -102,10 +102,12 @@ struct memio_cost {
  * struct memio_rate - memory bytes for what devices moved, over windows
  * @mem:	memory bytes, old ones weighing less
  * @all:	bytes of all lines that were moved, likewise
+ * @pause:	windows without a line since the last one that had some
  */
 struct memio_rate {
 	u64 mem;
 	u64 all;
+	u32 pause;
 };
 
 /**
@@ -164,8 +166,7 @@ void memio_estimate_window(struct memio_estimate *e, const struct memio_seen *se
 
 void memio_window_cost(enum memio_estimator kind, const struct memio_seen *seen,
 		       struct memio_cost *cost);
-u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all, u32 factor);
-u32 memio_check_factor(const struct memio_check *c);
+u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all);
 u32 memio_check_permille(const struct memio_check *c);
 bool memio_check_ok(u32 permille);
 
