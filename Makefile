@@ -19,7 +19,7 @@ test:		## all tests, or those whose name contains a pattern: make test T='cache*
 	@ci/test '$(T)'
 
 .PHONY: run
-run:		## a demonstration: counters against the ledger, live
+run:		## a demonstration: each task's memory bandwidth, live, beside the ledger
 	@ci/demo
 
 .PHONY: shell
@@ -45,6 +45,10 @@ check:		## the style of everything
 .PHONY: bench-testbed
 bench-testbed:	## what the emulation of caches and counters costs, in time
 	@benchmarks/testbed/cost
+
+.PHONY: bench-accuracy
+bench-accuracy:	## memio's figures against the truth: make bench-accuracy ARGS='--runs 3 llc'
+	@benchmarks/accuracy/accuracy $(ARGS)
 
 .PHONY: clean
 clean:		## remove build/ and out/, and what the cache has not used for 30 days
