@@ -4,6 +4,8 @@
 # For tests that compare what ci/tests/guest/measure has written: source it after
 # lib.sh, with $results (its directory) and $ledger set.
 
+# shellcheck disable=SC2154 # which are these
+
 need jq
 
 # of NAME WHEN FILE LINE FIELD: one figure of a look; 0 if there is no such line.
