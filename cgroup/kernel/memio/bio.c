@@ -3,8 +3,8 @@
  * memio: bios and the page cache
  *
  * A bio is its submitter's, and is charged when the device has moved it, part by
- * part, to the device and the owner at once. Stacked devices (dm, md, loop) pass
- * the tag on in clones; only the bottom one has a DMA master, so that the bytes
+ * part, to the device and the owner at once. Stacked devices (dm, md) pass the
+ * tag on in clones; only the bottom one has a DMA master, so that the bytes
  * count once. Discards and the like move next to nothing and are not charged.
  *
  * Writeback is another matter: it is submitted by a flusher thread or by

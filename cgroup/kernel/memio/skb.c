@@ -2,7 +2,7 @@
 /*
  * memio: packets
  *
- * Sending: the socket remembers who used it last, by send or receive (never who
+ * Sending: the socket remembers who used it last, by connect, send or receive (never who
  * made or accepted it: servers accept in one task and serve in another). A
  * packet gets that owner when it is made, keeps it through clones, segments
  * and retransmissions, and is charged when a driver has taken it: to the device
