@@ -171,6 +171,7 @@ void memio_meter_read(struct memio_meter *m, unsigned int package,
 		      struct memio_bytes *sum)
 {
 	const struct memio_pricelist *list = &memio_prices[package];
+	u64 updated = READ_ONCE(list->updated_ns);
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&m->lock, flags);
@@ -180,7 +181,7 @@ void memio_meter_read(struct memio_meter *m, unsigned int package,
 	sum->read += m->sum.read;
 	sum->write += m->sum.write;
 	sum->unpriced += m->sum.unpriced;
-	if (ktime_get_ns() - READ_ONCE(list->updated_ns) > MEMIO_OPEN_NS)
+	if (!updated || ktime_get_ns() - updated > MEMIO_OPEN_NS)
 		add_cost(sum, NULL, &m->pending);
 	raw_spin_unlock_irqrestore(&m->lock, flags);
 }
