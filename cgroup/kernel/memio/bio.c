@@ -53,13 +53,6 @@ struct page_ext_operations page_memio_ops = {
 	.need = need_page_owner,
 };
 
-static u32 submitter(void)
-{
-	if (!in_task() || current->flags & PF_KTHREAD)
-		return 0;
-	return READ_ONCE(current->memio_owner) ?: __memio_task_owner(current);
-}
-
 /* Where a page's owner is kept; NULL: nowhere. To be put with page_ext_put(). */
 static u32 *page_tag(struct page *page, struct page_ext **ext)
 {
@@ -102,7 +95,7 @@ static u32 page_owner_of(struct page *page)
 void __memio_folio_dirtied(struct folio *folio)
 {
 	long i, nr = folio_nr_pages(folio);
-	u32 owner = submitter();
+	u32 owner = memio_current_owner();
 
 	/* A flusher that puts a folio back is not who made it dirty. */
 	if (!owner || !memio_at_boot)
@@ -148,7 +141,7 @@ void __memio_folio_moved(struct folio *to, struct folio *from)
 void __memio_bio_submit(struct bio *bio)
 {
 	if (!bio->bi_memio)
-		bio->bi_memio = submitter();
+		bio->bi_memio = memio_current_owner();
 }
 
 static bool moves_data(struct request *rq)

@@ -148,11 +148,7 @@ static int stat_show(struct seq_file *sf, void *v)
 			seq_printf(sf, " unclaimed_to=%lld unclaimed_from=%lld",
 				   b.to - claimed[id].to, b.from - claimed[id].from);
 		seq_putc(sf, '\n');
-		total.to += b.to;
-		total.from += b.from;
-		total.read += b.read;
-		total.write += b.write;
-		total.unpriced += b.unpriced;
+		memio_bytes_add(&total, &b);
 	}
 	kvfree(claimed);
 	seq_puts(sf, "cpu mem_read=0 mem_write=0 valid=0\ntotal");

@@ -40,12 +40,10 @@ extern bool memio_at_boot;	/* and so pages have owners */
 
 /**
  * struct memio_window - what an IO byte cost in one window of sampling
- * @seq:	which window
  * @valid:	the counters were there, all of the time
  * @price:	memory bytes for each IO byte
  */
 struct memio_window {
-	u32 seq;
 	bool valid;
 	struct memio_price price;
 };
@@ -55,6 +53,7 @@ struct memio_window {
  * @now:	the window that is open: it has no price yet
  * @last_valid:	the window before @now is valid
  * @updated_ns:	when @now was opened (ktime_get_ns); 0 if never
+ * @window_ns:	how long the window before it was
  * @window:	ring, indexed by the sequence number
  *
  * Written by the package's sampler alone. An entry is complete before @now moves
@@ -130,6 +129,7 @@ struct memio_meter {
 	u64 from_lines;
 };
 
+void memio_bytes_add(struct memio_bytes *sum, const struct memio_bytes *b);
 void memio_meter_init(struct memio_meter *m);
 void memio_meter_add(struct memio_meter *m, unsigned int package,
 		     const struct memio_io *io);
@@ -291,11 +291,19 @@ struct memio_owner {
 	struct rcu_head rcu;
 };
 
-#define MEMIO_UPDATE_NS		(10 * NSEC_PER_MSEC)	/* not more often for a task */
 #define MEMIO_RATE_NS		(100 * NSEC_PER_MSEC)	/* what rates are taken over, at least */
 
 struct memio_owner *memio_owner(u32 id);
 u32 __memio_task_owner(struct task_struct *p);
+
+/* The owner that the current task is; 0: none, in interrupts and kernel threads. */
+static inline u32 memio_current_owner(void)
+{
+	if (!in_task() || current->flags & PF_KTHREAD)
+		return 0;
+	return READ_ONCE(current->memio_owner) ?: __memio_task_owner(current);
+}
+
 void memio_owner_charge(u32 id, struct memio_device *dev, const struct memio_io *io);
 void memio_owner_update(struct memio_owner *o, u64 now);
 void memio_owner_dirty(u32 id, int pages);

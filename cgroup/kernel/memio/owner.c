@@ -363,11 +363,7 @@ static void add_accounts(struct memio_account **list, struct memio_owner *o)
 			sum->next = *list;
 			*list = sum;
 		}
-		sum->carried.to += b.to;
-		sum->carried.from += b.from;
-		sum->carried.read += b.read;
-		sum->carried.write += b.write;
-		sum->carried.unpriced += b.unpriced;
+		memio_bytes_add(&sum->carried, &b);
 	}
 }
 

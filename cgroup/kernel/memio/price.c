@@ -57,7 +57,6 @@ void memio_price_publish(unsigned int package, const struct memio_price *price,
 	trace_memio_sample(package, list->now, valid, valid ? price->to_read : 0,
 			   valid ? price->to_write : 0, valid ? price->from_read : 0,
 			   valid ? price->from_write : 0);
-	w->seq = list->now;
 	w->valid = valid;
 	if (valid)
 		w->price = *price;
@@ -115,6 +114,22 @@ static void settle(struct memio_meter *m, const struct memio_pricelist *list)
 		m->pending = (struct memio_io){};
 	}
 	m->window = now;
+}
+
+/**
+ * memio_bytes_add - add a result to a sum
+ * @sum:	the sum
+ * @b:		the result
+ *
+ * Context: any.
+ */
+void memio_bytes_add(struct memio_bytes *sum, const struct memio_bytes *b)
+{
+	sum->to += b->to;
+	sum->from += b->from;
+	sum->read += b->read;
+	sum->write += b->write;
+	sum->unpriced += b->unpriced;
 }
 
 /**
@@ -176,11 +191,7 @@ void memio_meter_read(struct memio_meter *m, unsigned int package,
 
 	raw_spin_lock_irqsave(&m->lock, flags);
 	settle(m, list);
-	sum->to += m->sum.to;
-	sum->from += m->sum.from;
-	sum->read += m->sum.read;
-	sum->write += m->sum.write;
-	sum->unpriced += m->sum.unpriced;
+	memio_bytes_add(sum, &m->sum);
 	if (!updated || ktime_get_ns() - updated > MEMIO_OPEN_NS)
 		add_cost(sum, NULL, &m->pending);
 	raw_spin_unlock_irqrestore(&m->lock, flags);

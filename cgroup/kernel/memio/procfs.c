@@ -47,15 +47,6 @@ struct report {
 	u64 updated_ns;
 };
 
-static void add_bytes(struct memio_bytes *sum, const struct memio_bytes *b)
-{
-	sum->to += b->to;
-	sum->from += b->from;
-	sum->read += b->read;
-	sum->write += b->write;
-	sum->unpriced += b->unpriced;
-}
-
 static u64 rate(u64 then, u64 now, u64 ns)
 {
 	return now > then && ns ? mul_u64_u64_div_u64(now - then, NSEC_PER_SEC, ns) : 0;
@@ -81,7 +72,7 @@ static void add_task(struct report *r, struct task_struct *p, u64 now)
 	r->updated_ns = max(r->updated_ns, o->at_ns[1]);
 	for (a = o->accounts; a; a = a->next) {
 		line = &r->dev[a->dev->id];
-		add_bytes(&line->sum, &a->carried);
+		memio_bytes_add(&line->sum, &a->carried);
 		memio_meter_read(&a->meter, a->dev->package, &line->sum);
 		line->bps[0] += rate(a->at[0].to, a->at[1].to, ns);
 		line->bps[1] += rate(a->at[0].from, a->at[1].from, ns);
@@ -105,7 +96,7 @@ static void add_process(struct report *r, struct task_struct *p, u64 now)
 	for_each_thread(p, t)
 		add_task(r, t, now);
 	for (a = p->signal->memio; a; a = a->next)
-		add_bytes(&r->dev[a->dev->id].sum, &a->carried);
+		memio_bytes_add(&r->dev[a->dev->id].sum, &a->carried);
 	unlock_task_sighand(p, &flags);
 }
 
@@ -158,7 +149,7 @@ static int membw_show(struct seq_file *m, struct task_struct *task, bool whole)
 		seq_puts(m, dev->name);
 		memio_device_show_aliases(m, id);
 		show_line(m, line);
-		add_bytes(&total.sum, &line->sum);
+		memio_bytes_add(&total.sum, &line->sum);
 		for (int i = 0; i < ARRAY_SIZE(total.bps); i++)
 			total.bps[i] += line->bps[i];
 	}

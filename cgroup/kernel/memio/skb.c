@@ -47,19 +47,11 @@
  */
 #define RX_REST		(MEMIO_LINE / 2 + MEMIO_LINE - DESCRIPTOR)
 
-/* The owner that the current task is, 0 if it can't be one. */
-static u32 current_owner(void)
-{
-	if (!in_task() || current->flags & PF_KTHREAD)
-		return 0;
-	return READ_ONCE(current->memio_owner) ?: __memio_task_owner(current);
-}
-
 /* The tag of a packet that has come in: its device, and bytes to be claimed. */
-#define RX_BYTES	24		/* bits; 16 MiB: more than a packet has, merged as it may be */
+#define RX_BYTES	24		/* bits: up to 16 MiB, of packets that were merged */
 #define RX_MOST		(BIT(RX_BYTES) - 1)
 
-static_assert(MEMIO_DEVICES <= BIT(32 - RX_BYTES));
+static_assert(BIT(32 - RX_BYTES) >= MEMIO_DEVICES);
 
 static u16 rx_dev(const struct sk_buff *skb)
 {
@@ -132,7 +124,7 @@ void __memio_skb_headers(struct sock *sk, struct sk_buff *skb)
 void __memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 bytes)
 {
 	if (rx_bytes(skb))
-		claim(skb, current_owner() ?: READ_ONCE(sk->sk_memio), bytes,
+		claim(skb, memio_current_owner() ?: READ_ONCE(sk->sk_memio), bytes,
 		      sk->sk_protocol == IPPROTO_TCP ? 0 : rest_of(skb));
 }
 
@@ -219,7 +211,7 @@ EXPORT_SYMBOL(__memio_tx_done);
 
 void __memio_sock_used(struct sock *sk)
 {
-	u32 owner = current_owner();
+	u32 owner = memio_current_owner();
 
 	if (sk && owner && READ_ONCE(sk->sk_memio) != owner)
 		WRITE_ONCE(sk->sk_memio, owner);
