@@ -42,6 +42,10 @@ patches:	## out/: the series as mails; SIGNOFF=1 signs them off
 check:		## the style of everything
 	@ci/check
 
+.PHONY: check-series
+check-series:	## build and boot the kernel after each patch of the series (25 minutes)
+	@ci/kernel/build --each
+
 .PHONY: bench-testbed
 bench-testbed:	## what the emulation of caches and counters costs, in time
 	@benchmarks/testbed/cost
