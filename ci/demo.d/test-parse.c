@@ -33,7 +33,7 @@ static void refused(const char *text, const char *why, const char *what)
 
 static const char membw[] =
 	"source hswep\n"
-	"estimator dirty\n"
+	"estimator device\n"
 	"valid 1\n"
 	"window_us 103000\n"
 	"updated_ns 123456789\n"
@@ -53,7 +53,7 @@ static void test_membw(void)
 	struct account a;
 
 	ok(!account_parse(&a, membw), "membw: nothing is wrong with it");
-	ok(!strcmp(a.source, "hswep") && !strcmp(a.estimator, "dirty"), "membw: names");
+	ok(!strcmp(a.source, "hswep") && !strcmp(a.estimator, "device"), "membw: names");
 	ok(a.valid && a.window_us == 103000, "membw: validity and window");
 	ok(a.devs == 2, "membw: two devices; cpu and total are none");
 	ok(!strcmp(a.dev[0].device, "0000:00:03.0") && !strcmp(a.dev[1].device, "0000:00:04.0"),

@@ -16,7 +16,7 @@ of() {
 				if (split($i, kv, "=") == 2 && kv[1] == field)
 					v = kv[2]
 		}
-		END { print v + 0 }' "$results/$1.$2"
+		END { printf "%.0f\n", v }' "$results/$1.$2"
 }
 
 # grew NAME FILE LINE FIELD: by how much it did.

@@ -68,7 +68,7 @@ void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev,
 	struct memio_meter __percpu *m = group_meter(g, dev);
 
 	if (likely(m))
-		memio_meter_add(this_cpu_ptr(m), dev->package, io);
+		memio_meter_add(this_cpu_ptr(m), dev, io);
 	else
 		atomic_long_inc(&g->no_slot);
 }
@@ -79,7 +79,7 @@ static void read_percpu(struct memio_meter __percpu *m, struct memio_device *dev
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		memio_meter_read(per_cpu_ptr(m, cpu), dev->package, sum);
+		memio_meter_read(per_cpu_ptr(m, cpu), dev, sum);
 }
 
 /**

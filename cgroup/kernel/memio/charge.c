@@ -64,7 +64,7 @@ static void flush_entry(struct stock_entry *e)
 	};
 
 	if (io.to || io.from)
-		memio_meter_add(this_cpu_ptr(dev->total), dev->package, &io);
+		memio_meter_add(this_cpu_ptr(dev->total), dev, &io);
 	io = (struct memio_io) {
 		.to = e->claim.to,
 		.from = e->claim.from,

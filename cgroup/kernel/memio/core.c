@@ -43,7 +43,7 @@ EXPORT_SYMBOL(memio_key);
 unsigned int memio_interval_us = 10000;
 unsigned int memio_hold_ms = 5000;
 
-static enum memio_estimator memio_estimator = MEMIO_DIRTY;
+static enum memio_estimator memio_estimator = MEMIO_DEVICE;
 
 bool memio_at_boot __ro_after_init = true;
 

@@ -103,10 +103,12 @@ struct memio_raw {
  * @lost:	an event could not be read (the timer's; the work item looks at it)
  * @primed:	@last and the rest are the beginning of a window (the timer's)
  * @last:	by event, its count at the beginning of the window (the timer's)
- * @last_to:	IO bytes likewise
- * @last_from:	IO bytes likewise
+ * @last_moved:	what devices had moved at that time, by id
  * @last_ns:	when the window began
  * @estimate:	what prices are made from (the timer's)
+ * @learner:	what devices' own prices are made from (the timer's)
+ * @moved:	what devices have moved in the window (the timer's)
+ * @own:	their prices (the timer's)
  * @lock:	for what follows: written by the timer, read by debugfs
  * @windows:	windows so far
  * @invalid:	those of them that were not valid
@@ -116,6 +118,9 @@ struct memio_raw {
  * @rate:	counters read in a second
  * @check_to:	see memio_check_permille()
  * @check_from:	likewise
+ * @shown:	@own at the end of the last window
+ * @apart_to:	see memio_learn_told_apart(), by place
+ * @apart_from:	likewise
  * @raw:	the last windows, a ring indexed by @windows
  */
 struct memio_sampler {
@@ -135,10 +140,12 @@ struct memio_sampler {
 	bool lost;
 	bool primed;
 	u64 last[MEMIO_BOXES * MEMIO_BOX_EVENTS];
-	u64 last_to;
-	u64 last_from;
+	struct memio_moved last_moved[MEMIO_DEVICES];
 	u64 last_ns;
 	struct memio_estimate estimate;
+	struct memio_learner learner;
+	struct memio_moved moved[MEMIO_DEVICES];
+	struct memio_own own;
 
 	raw_spinlock_t lock;
 	u64 windows;
@@ -149,6 +156,9 @@ struct memio_sampler {
 	u64 rate;
 	u32 check_to;
 	u32 check_from;
+	struct memio_own shown;
+	u32 apart_to[MEMIO_LEARNT];
+	u32 apart_from[MEMIO_LEARNT];
 	struct memio_raw raw[MEMIO_HISTORY];
 };
 
@@ -219,12 +229,43 @@ static void sampler_record(struct memio_sampler *s, const struct memio_raw *raw)
 	s->invalid += !raw->valid;
 	s->check_to = memio_check_permille(&e->check_to);
 	s->check_from = memio_check_permille(&e->check_from);
+	s->shown = s->own;
+	for (unsigned int i = 0; i < MEMIO_LEARNT; i++) {
+		s->apart_to[i] = memio_learn_told_apart(&s->learner.to, i);
+		s->apart_from[i] = memio_learn_told_apart(&s->learner.from, i);
+	}
 	if (passed >= NSEC_PER_SEC) {
 		s->rate = div64_u64((s->reads - s->rate_reads) * NSEC_PER_SEC, passed);
 		s->rate_ns = raw->end_ns;
 		s->rate_reads = s->reads;
 	}
 	raw_spin_unlock(&s->lock);
+}
+
+/*
+ * What the package's devices have moved since this was last called. Returns how many
+ * devices there are in @s->moved.
+ */
+static unsigned int sampler_moved(struct memio_sampler *s)
+{
+	struct memio_moved *last, *moved;
+	struct memio_device *d;
+	unsigned int nr = 0;
+	u64 to, from;
+
+	for (u16 id = 1; id < MEMIO_DEVICES && (d = memio_device(id)); id++) {
+		if (d->package != s->package)
+			continue;
+		memio_device_lines(d, &to, &from);
+		last = &s->last_moved[id];
+		moved = &s->moved[nr++];
+		moved->dev = id;
+		moved->to = to - last->to;
+		moved->from = from - last->from;
+		last->to = to;
+		last->from = from;
+	}
+	return nr;
 }
 
 /*
@@ -236,32 +277,35 @@ static void sampler_window(struct memio_sampler *s)
 {
 	enum memio_estimator kind = memio_estimator_get();
 	struct memio_raw raw = {};
-	u64 to, from;
+	unsigned int nr;
 	bool there;
 
 	/* What this CPU has accounted, too; the others' stocks come in time. */
 	memio_stock_flush();
 
 	there = sampler_read(s, &raw.seen);
-	memio_package_bytes(s->package, &to, &from);
+	nr = sampler_moved(s);
+	for (unsigned int i = 0; i < nr; i++) {
+		raw.to += s->moved[i].to;
+		raw.from += s->moved[i].from;
+	}
 	raw.end_ns = ktime_get_ns();
 	raw.window_ns = min_t(u64, raw.end_ns - s->last_ns, U32_MAX);
-	raw.to = to - s->last_to;
-	raw.from = from - s->last_from;
 	raw.valid = there && s->primed;
 
 	if (s->estimate.kind != kind)
 		memio_estimate_init(&s->estimate, kind);
-	if (raw.valid)
+	if (raw.valid) {
 		memio_estimate_window(&s->estimate, &raw.seen, raw.to, raw.from,
 				      &raw.price);
+		memio_learner_window(&s->learner, &raw.seen, s->moved, nr, &s->own);
+	}
 
-	memio_price_publish(s->package, &raw.price, raw.valid, raw.end_ns, raw.window_ns);
+	memio_price_publish(s->package, &raw.price, kind == MEMIO_DEVICE ? &s->own : NULL,
+			    raw.valid, raw.end_ns, raw.window_ns);
 
 	s->primed = there;
 	WRITE_ONCE(s->lost, !there);
-	s->last_to = to;
-	s->last_from = from;
 	s->last_ns = raw.end_ns;
 
 	sampler_record(s, &raw);
@@ -369,7 +413,7 @@ static int sampler_arm(struct memio_sampler *s, int cpu, const int *type,
 	s->primed = false;
 	s->last_ns = ktime_get_ns();
 	memset(s->last, 0, sizeof(s->last));
-	memio_package_bytes(s->package, &s->last_to, &s->last_from);
+	sampler_moved(s);
 
 	ret = smp_call_function_single(s->cpu, sampler_start, s, true);
 	if (ret)
@@ -396,7 +440,7 @@ static void sampler_disarm(struct memio_sampler *s)
 
 	/* The timer is gone. From here on there is no price: let readers know. */
 	now = ktime_get_ns();
-	memio_price_publish(s->package, NULL, false, now,
+	memio_price_publish(s->package, NULL, NULL, false, now,
 			    min_t(u64, now - s->last_ns, U32_MAX));
 }
 
@@ -431,6 +475,10 @@ static struct memio_sampler *sampler_get(unsigned int package)
 	hrtimer_init(&s->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	s->timer.function = sampler_tick;
 	memio_estimate_init(&s->estimate, memio_estimator_get());
+	memio_learner_init(&s->learner);
+	/* Without it, all devices have the common price. */
+	memio_prices[package].own = kvcalloc(MEMIO_WINDOWS, sizeof(struct memio_own),
+					     GFP_KERNEL);
 
 	/* complete for debugfs, which looks without the mutex */
 	smp_store_release(&memio_samplers[package], s);
@@ -658,9 +706,26 @@ static void show_window(struct seq_file *m, unsigned int package, u64 seq,
 		   raw->price.from_write);
 }
 
+/* What is known of each device that has a place. With @s->lock. */
+static void show_devices(struct seq_file *m, const struct memio_sampler *s)
+{
+	const struct memio_own *own = &s->shown;
+	unsigned int i;
+
+	for (i = 1; i < MEMIO_LEARNT; i++) {
+		if (!own->dev[i])
+			continue;
+		seq_printf(m, "%u:device=%s to_read=%u from_read=%u from_write=%u",
+			   s->package, memio_device(own->dev[i])->name, own->to_read[i],
+			   own->from_read[i], own->from_write[i]);
+		seq_printf(m, " apart_to=%u apart_from=%u\n", s->apart_to[i],
+			   s->apart_from[i]);
+	}
+}
+
 /*
- * The head of each package, then its last windows, the oldest first: lines as
- * counted, not scaled; prices as 16.16.
+ * The head of each package, its devices, then its last windows, the oldest first:
+ * lines as counted, not scaled; prices as 16.16.
  */
 static int samples_show(struct seq_file *m, void *unused)
 {
@@ -686,6 +751,7 @@ static int samples_show(struct seq_file *m, void *unused)
 		seq_printf(m, " check_to=%u check_from=%u ok=%d\n", s->check_to,
 			   s->check_from, memio_check_ok(s->check_to) &&
 			   memio_check_ok(s->check_from));
+		show_devices(m, s);
 		raw_spin_unlock_irq(&s->lock);
 
 		seq = end > MEMIO_HISTORY ? end - MEMIO_HISTORY : 0;

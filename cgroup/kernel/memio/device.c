@@ -173,29 +173,24 @@ void memio_device_show_aliases(struct seq_file *m, u16 id)
 }
 
 /**
- * memio_package_bytes - what the devices of a package have moved
- * @package:	the package
- * @to:		to them since boot, in whole lines, in bytes, but for what stocks hold
- * @from:	from them, likewise
+ * memio_device_lines - what a device has moved
+ * @d:		the device
+ * @to:		to it since boot, in whole lines, in bytes, but for what stocks hold
+ * @from:	from it, likewise
  *
  * Context: any.
  */
-void memio_package_bytes(unsigned int package, u64 *to, u64 *from)
+void memio_device_lines(const struct memio_device *d, u64 *to, u64 *from)
 {
-	struct memio_device *d;
 	struct memio_meter *m;
 	int cpu;
 
 	*to = 0;
 	*from = 0;
-	for (u16 i = 1; i < MEMIO_DEVICES && (d = memio_device(i)); i++) {
-		if (d->package != package)
-			continue;
-		for_each_possible_cpu(cpu) {
-			m = per_cpu_ptr(d->total, cpu);
-			*to += READ_ONCE(m->to_lines);
-			*from += READ_ONCE(m->from_lines);
-		}
+	for_each_possible_cpu(cpu) {
+		m = per_cpu_ptr(d->total, cpu);
+		*to += READ_ONCE(m->to_lines);
+		*from += READ_ONCE(m->from_lines);
 	}
 }
 

@@ -93,9 +93,11 @@
  *
  * What was charged is what was counted as long as ratios last; otherwise on the
  * average, as what a price lags behind in a step up it lags behind in the step
- * down. What this can't do is to tell the devices of a package apart. Their lines
- * are counted together and have one price in each direction: if a disk's lines
+ * down. What this can't do is to tell the devices of a package apart: their lines
+ * are counted together and have one price in each direction. If a disk's lines
  * miss and a network card's hit, the one pays too little and the other too much.
+ * The estimator "device" takes the same costs and learns from how the mix of
+ * devices varies what the lines of each come to (learn.c).
  */
 
 #include "estimate.h"
@@ -116,6 +118,7 @@ const char *const memio_estimator_names[MEMIO_ESTIMATORS] = {
 	[MEMIO_SEED]	= "seed",
 	[MEMIO_MISS]	= "miss",
 	[MEMIO_DIRTY]	= "dirty",
+	[MEMIO_DEVICE]	= "device",
 };
 
 /* x * (n - 1) / n, without overflow; ends at 0 */
@@ -196,6 +199,21 @@ static void seed_cost(const struct memio_seen *seen, struct memio_cost *lines)
 }
 
 /**
+ * memio_window_lines - what devices moved in a window
+ * @seen:	what the counters saw
+ * @to:		bytes of lines that devices read
+ * @from:	bytes of lines that devices wrote, in full or in part
+ *
+ * Context: any.
+ */
+void memio_window_lines(const struct memio_seen *seen, u64 *to, u64 *from)
+{
+	*to = MEMIO_LINE_BYTES * group_lines(seen, MEMIO_READS, MEMIO_ALL);
+	*from = MEMIO_LINE_BYTES * (group_lines(seen, MEMIO_WRITES, MEMIO_ALL) +
+				    group_lines(seen, MEMIO_PARTIALS, MEMIO_ALL));
+}
+
+/**
  * memio_window_cost - the memory bytes that devices cost in a window
  * @kind:	the estimator
  * @seen:	what the counters saw
@@ -214,11 +232,11 @@ void memio_window_cost(enum memio_estimator kind, const struct memio_seen *seen,
 	} else {
 		cost->to_read = group_lines(seen, MEMIO_READS, MEMIO_MISSES);
 		cost->from_read = partial;
-		if (kind == MEMIO_DIRTY)
-			cost->from_write = dirtied_lines(seen);
-		else
+		if (kind == MEMIO_MISS)
 			cost->from_write = group_lines(seen, MEMIO_WRITES, MEMIO_MISSES) +
 					   partial;
+		else
+			cost->from_write = dirtied_lines(seen);
 	}
 
 	cost->to_read *= MEMIO_LINE_BYTES;
@@ -402,11 +420,10 @@ static void late_price(struct memio_estimate *e, u64 from, struct memio_price *p
 void memio_estimate_window(struct memio_estimate *e, const struct memio_seen *seen,
 			   u64 to, u64 from, struct memio_price *price)
 {
-	u64 all_to = MEMIO_LINE_BYTES * group_lines(seen, MEMIO_READS, MEMIO_ALL);
-	u64 all_from = MEMIO_LINE_BYTES * (group_lines(seen, MEMIO_WRITES, MEMIO_ALL) +
-					   group_lines(seen, MEMIO_PARTIALS, MEMIO_ALL));
 	struct memio_cost cost;
+	u64 all_to, all_from;
 
+	memio_window_lines(seen, &all_to, &all_from);
 	memio_window_cost(e->kind, seen, &cost);
 	check_window(&e->check_to, all_to, to);
 	check_window(&e->check_from, all_from, from);

@@ -45,6 +45,7 @@ enum memio_estimator {
 	MEMIO_SEED,		/* formulas 4.1 and 4.2 */
 	MEMIO_MISS,		/* misses: a lower bound */
 	MEMIO_DIRTY,		/* lines that devices made dirty */
+	MEMIO_DEVICE,		/* the same, a price for each device (learn.c) */
 	MEMIO_ESTIMATORS
 };
 
@@ -164,6 +165,7 @@ void memio_estimate_init(struct memio_estimate *e, enum memio_estimator kind);
 void memio_estimate_window(struct memio_estimate *e, const struct memio_seen *seen,
 			   u64 to, u64 from, struct memio_price *price);
 
+void memio_window_lines(const struct memio_seen *seen, u64 *to, u64 *from);
 void memio_window_cost(enum memio_estimator kind, const struct memio_seen *seen,
 		       struct memio_cost *cost);
 u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all);

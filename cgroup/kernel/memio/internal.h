@@ -21,6 +21,7 @@
 #include <linux/topology.h>
 
 #include "estimate.h"
+#include "learn.h"
 
 /* ---- the switch (core.c) ---- */
 
@@ -41,10 +42,12 @@ extern bool memio_at_boot;	/* and so pages have owners */
 /**
  * struct memio_window - what an IO byte cost in one window of sampling
  * @valid:	the counters were there, all of the time
+ * @own:	devices have prices of their own
  * @price:	memory bytes for each IO byte
  */
 struct memio_window {
 	bool valid;
+	bool own;
 	struct memio_price price;
 };
 
@@ -55,6 +58,7 @@ struct memio_window {
  * @updated_ns:	when @now was opened (ktime_get_ns); 0 if never
  * @window_ns:	how long the window before it was
  * @window:	ring, indexed by the sequence number
+ * @own:	likewise, what devices have of their own; NULL if there never was any
  *
  * Written by the package's sampler alone. An entry is complete before @now moves
  * past it (release and acquire), and is not written again for MEMIO_WINDOWS
@@ -66,12 +70,14 @@ struct memio_pricelist {
 	u64 updated_ns;
 	u32 window_ns;
 	struct memio_window window[MEMIO_WINDOWS];
+	struct memio_own *own;
 };
 
 extern struct memio_pricelist memio_prices[MEMIO_PACKAGES];
 
 void memio_price_publish(unsigned int package, const struct memio_price *price,
-			 bool valid, u64 now_ns, u32 window_ns);
+			 const struct memio_own *own, bool valid, u64 now_ns,
+			 u32 window_ns);
 
 /* ---- meters (price.c) ---- */
 
@@ -129,11 +135,13 @@ struct memio_meter {
 	u64 from_lines;
 };
 
+struct memio_device;
+
 void memio_bytes_add(struct memio_bytes *sum, const struct memio_bytes *b);
 void memio_meter_init(struct memio_meter *m);
-void memio_meter_add(struct memio_meter *m, unsigned int package,
+void memio_meter_add(struct memio_meter *m, const struct memio_device *dev,
 		     const struct memio_io *io);
-void memio_meter_read(struct memio_meter *m, unsigned int package,
+void memio_meter_read(struct memio_meter *m, const struct memio_device *dev,
 		      struct memio_bytes *sum);	/* adds to *sum */
 
 /* ---- devices (device.c) ---- */
@@ -163,8 +171,8 @@ u16 memio_device_register(struct device *dev);
 struct seq_file;
 void memio_device_show_aliases(struct seq_file *m, u16 id);
 
-/* What the devices of a package have moved since boot, in lines, flushed stocks only. */
-void memio_package_bytes(unsigned int package, u64 *to, u64 *from);
+/* What a device has moved since boot, in lines, flushed stocks only. */
+void memio_device_lines(const struct memio_device *d, u64 *to, u64 *from);
 
 /* ---- ids (ids.c) ---- */
 

@@ -145,6 +145,9 @@ static struct kunit_suite ids_suite = {
 
 /* ---- meters ---- */
 
+static struct memio_device a_device = { .name = "a", .id = 7, .package = PACKAGE };
+static struct memio_device b_device = { .name = "b", .id = 8, .package = PACKAGE };
+
 static void publish(u32 to_read, u32 from_read, u32 from_write, bool valid)
 {
 	struct memio_price p = {
@@ -153,21 +156,21 @@ static void publish(u32 to_read, u32 from_read, u32 from_write, bool valid)
 		.from_write = from_write,
 	};
 
-	memio_price_publish(PACKAGE, &p, valid, valid ? ktime_get_ns() : 0, 1);
+	memio_price_publish(PACKAGE, &p, NULL, valid, valid ? ktime_get_ns() : 0, 1);
 }
 
 static void charge(struct memio_meter *m, u64 to, u64 from, u64 late)
 {
 	struct memio_io io = { to, from, late, to, from, late };
 
-	memio_meter_add(m, PACKAGE, &io);
+	memio_meter_add(m, &a_device, &io);
 }
 
 static struct memio_bytes read_meter(struct memio_meter *m)
 {
 	struct memio_bytes b = {};
 
-	memio_meter_read(m, PACKAGE, &b);
+	memio_meter_read(m, &a_device, &b);
 	return b;
 }
 
@@ -280,14 +283,54 @@ static void meter_of_late_claims(struct kunit *test)
 	memio_meter_init(&m);
 	publish(0, 0, 0, true);
 	charge(&m, 0, 1000, 400);
-	memio_price_publish(PACKAGE, &p, true, ktime_get_ns(), 1);
+	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1);
 	b = read_meter(&m);
 	KUNIT_EXPECT_EQ(test, b.from, 1400);
 	KUNIT_EXPECT_EQ(test, b.write, 1200);
 	KUNIT_EXPECT_EQ(test, b.read, 100);
 }
 
+/* A device has its own price, others the common one. */
+static void meter_of_a_device_with_its_own_price(struct kunit *test)
+{
+	struct memio_pricelist *list = &memio_prices[PACKAGE];
+	struct memio_price p = { .from_write = MEMIO_PRICE_ONE, .late_write = HALF };
+	struct memio_own own = {
+		.dev = { 0, 9, 7 },
+		.to_read = { 0, 0, HALF },
+		.from_write = { 0, 0, HALF / 2 },
+	};
+	struct memio_io io = { 1000, 1000, 1000, 1000, 1000, 1000 };
+	struct memio_bytes a = {}, b = {};
+	struct memio_meter ma, mb;
+
+	list->own = kunit_kcalloc(test, MEMIO_WINDOWS, sizeof(own), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, list->own);
+	memio_meter_init(&ma);
+	memio_meter_init(&mb);
+	publish(0, 0, 0, true);
+	memio_meter_add(&ma, &a_device, &io);
+	memio_meter_add(&mb, &b_device, &io);
+	memio_price_publish(PACKAGE, &p, &own, true, ktime_get_ns(), 1);
+	memio_meter_read(&ma, &a_device, &a);
+	memio_meter_read(&mb, &b_device, &b);
+	KUNIT_EXPECT_EQ(test, a.read, 500);
+	KUNIT_EXPECT_EQ(test, a.write, 500);
+	KUNIT_EXPECT_EQ(test, b.read, 0);
+	KUNIT_EXPECT_EQ(test, b.write, 1500);
+
+	/* Nor is anything left of it in a window without. */
+	memio_meter_add(&ma, &a_device, &io);
+	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1);
+	a = (struct memio_bytes){};
+	memio_meter_read(&ma, &a_device, &a);
+	KUNIT_EXPECT_EQ(test, a.read, 500);
+	KUNIT_EXPECT_EQ(test, a.write, 2000);
+	list->own = NULL;
+}
+
 static struct kunit_case meter_cases[] = {
+	KUNIT_CASE(meter_of_a_device_with_its_own_price),
 	KUNIT_CASE(meter_of_late_claims),
 	KUNIT_CASE(meter_takes_the_windows_price),
 	KUNIT_CASE(meter_knows_directions),

@@ -247,7 +247,7 @@ void memio_owner_charge(u32 id, struct memio_device *dev, const struct memio_io 
 		if (o->task) {
 			a = account(o, dev);
 			if (a)
-				memio_meter_add(&a->meter, dev->package, io);
+				memio_meter_add(&a->meter, dev, io);
 			else
 				atomic_long_inc(&g->no_slot);
 		}
@@ -279,7 +279,7 @@ void memio_owner_dirty(u32 id, int pages)
 static void account_read(struct memio_account *a, struct memio_bytes *b)
 {
 	*b = a->carried;
-	memio_meter_read(&a->meter, a->dev->package, b);
+	memio_meter_read(&a->meter, a->dev, b);
 }
 
 /*

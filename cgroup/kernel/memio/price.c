@@ -20,6 +20,9 @@
  * takes the last price: it is what its device pays now, and only the bytes of a
  * single window can be concerned.
  *
+ * With the estimator "device" a window has prices of some devices beside the
+ * common one, which all others pay (learn.c).
+ *
  * Without a sample (nobody wants figures, or no counters) the window stays open, and
  * ends up without a price: its bytes count one for one, an upper bound for whole
  * lines, as each passes the memory at most once, and are counted as unpriced besides.
@@ -42,6 +45,7 @@ struct memio_pricelist memio_prices[MEMIO_PACKAGES];
  * memio_price_publish - close a package's window, with its price
  * @package:	the package
  * @price:	memory bytes for each IO byte; not read if it isn't valid
+ * @own:	prices that devices have of their own; NULL: none has
  * @valid:	false: the window was not sampled throughout
  * @now_ns:	the time, by ktime_get_ns()
  * @window_ns:	how long the window was
@@ -49,7 +53,8 @@ struct memio_pricelist memio_prices[MEMIO_PACKAGES];
  * Context: any, but one at a time for each package.
  */
 void memio_price_publish(unsigned int package, const struct memio_price *price,
-			 bool valid, u64 now_ns, u32 window_ns)
+			 const struct memio_own *own, bool valid, u64 now_ns,
+			 u32 window_ns)
 {
 	struct memio_pricelist *list = &memio_prices[package];
 	struct memio_window *w = &list->window[list->now % MEMIO_WINDOWS];
@@ -60,6 +65,9 @@ void memio_price_publish(unsigned int package, const struct memio_price *price,
 	w->valid = valid;
 	if (valid)
 		w->price = *price;
+	w->own = valid && own && list->own;
+	if (w->own)
+		list->own[list->now % MEMIO_WINDOWS] = *own;
 	WRITE_ONCE(list->last_valid, valid);
 	WRITE_ONCE(list->window_ns, window_ns);
 	WRITE_ONCE(list->updated_ns, now_ns);
@@ -90,27 +98,50 @@ static void add_cost(struct memio_bytes *sum, const struct memio_price *p,
 		      at(io->late_lines, p->late_write);
 }
 
-/* Brings a meter to the window that is open. Its lock is held. */
-static void settle(struct memio_meter *m, const struct memio_pricelist *list)
+/* What a device pays in a window; false: there is no price. */
+static bool price_of(const struct memio_pricelist *list, u32 window,
+		     const struct memio_device *dev, struct memio_price *p)
 {
+	const struct memio_window *w = &list->window[window % MEMIO_WINDOWS];
+	const struct memio_own *own;
+
+	if (!w->valid)
+		return false;
+	*p = w->price;
+	if (!w->own)
+		return true;
+
+	own = &list->own[window % MEMIO_WINDOWS];
+	for (unsigned int i = 1; i < MEMIO_LEARNT; i++) {
+		if (own->dev[i] != dev->id)
+			continue;
+		p->to_read = own->to_read[i];
+		p->from_read = own->from_read[i];
+		p->from_write = own->from_write[i];
+		/* It changes slowly: what is claimed late costs the same. */
+		p->late_read = own->from_read[i];
+		p->late_write = own->from_write[i];
+		break;
+	}
+	return true;
+}
+
+/* Brings a meter to the window that is open. Its lock is held. */
+static void settle(struct memio_meter *m, const struct memio_device *dev)
+{
+	const struct memio_pricelist *list = &memio_prices[dev->package];
 	/* Pairs with the release in memio_price_publish(). */
 	u32 now = smp_load_acquire(&list->now);
-	const struct memio_window *w = &list->window[m->window % MEMIO_WINDOWS];
+	struct memio_price p;
+	u32 window = m->window;
 
-	if (m->window == now)
+	if (window == now)
 		return;
 
 	if (m->pending.to || m->pending.from || m->pending.late) {
-		const struct memio_price *p = NULL;
-
-		if (now - m->window >= MEMIO_WINDOWS) {
-			w = &list->window[(now - 1) % MEMIO_WINDOWS];
-			if (w->valid)
-				p = &w->price;
-		} else if (w->valid) {
-			p = &w->price;
-		}
-		add_cost(&m->sum, p, &m->pending);
+		if (now - window >= MEMIO_WINDOWS)
+			window = now - 1;
+		add_cost(&m->sum, price_of(list, window, dev, &p) ? &p : NULL, &m->pending);
 		m->pending = (struct memio_io){};
 	}
 	m->window = now;
@@ -145,18 +176,18 @@ void memio_meter_init(struct memio_meter *m)
 /**
  * memio_meter_add - charge bytes
  * @m:		the meter
- * @package:	the package of the device that moved them
+ * @dev:	the device that moved them
  * @io:		the bytes
  *
  * Context: any; interrupts are turned off.
  */
-void memio_meter_add(struct memio_meter *m, unsigned int package,
+void memio_meter_add(struct memio_meter *m, const struct memio_device *dev,
 		     const struct memio_io *io)
 {
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&m->lock, flags);
-	settle(m, &memio_prices[package]);
+	settle(m, dev);
 	m->pending.to += io->to;
 	m->pending.from += io->from;
 	m->pending.late += io->late;
@@ -173,7 +204,7 @@ void memio_meter_add(struct memio_meter *m, unsigned int package,
 /**
  * memio_meter_read - add what a meter shows to a sum
  * @m:		the meter
- * @package:	as in memio_meter_add()
+ * @dev:	as in memio_meter_add()
  * @sum:	what it is added to
  *
  * While windows are sampled, what is pending is not in the memory bytes yet: they
@@ -182,15 +213,15 @@ void memio_meter_add(struct memio_meter *m, unsigned int package,
  *
  * Context: any; interrupts are turned off.
  */
-void memio_meter_read(struct memio_meter *m, unsigned int package,
+void memio_meter_read(struct memio_meter *m, const struct memio_device *dev,
 		      struct memio_bytes *sum)
 {
-	const struct memio_pricelist *list = &memio_prices[package];
+	const struct memio_pricelist *list = &memio_prices[dev->package];
 	u64 updated = READ_ONCE(list->updated_ns);
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&m->lock, flags);
-	settle(m, list);
+	settle(m, dev);
 	memio_bytes_add(sum, &m->sum);
 	if (!updated || ktime_get_ns() - updated > MEMIO_OPEN_NS)
 		add_cost(sum, NULL, &m->pending);

@@ -73,7 +73,7 @@ static void add_task(struct report *r, struct task_struct *p, u64 now)
 	for (a = o->accounts; a; a = a->next) {
 		line = &r->dev[a->dev->id];
 		memio_bytes_add(&line->sum, &a->carried);
-		memio_meter_read(&a->meter, a->dev->package, &line->sum);
+		memio_meter_read(&a->meter, a->dev, &line->sum);
 		line->bps[0] += rate(a->at[0].to, a->at[1].to, ns);
 		line->bps[1] += rate(a->at[0].from, a->at[1].from, ns);
 		line->bps[2] += rate(a->at[0].read, a->at[1].read, ns);

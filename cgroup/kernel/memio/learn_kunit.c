@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* memio: tests of learn.c */
+
+#include <kunit/test.h>
+
+#include "learn.h"
+
+#define ONE	MEMIO_PRICE_ONE
+#define MB	1000000ULL
+
+/* Two devices, at the places 1 and 2, and what a byte of each really costs. */
+struct load {
+	struct memio_learn l;
+	u32 cost[3];
+};
+
+static void window(struct load *t, u64 a, u64 b)
+{
+	const u64 moved[MEMIO_LEARNT] = { 0, a, b };
+	const u64 mem[MEMIO_COSTS] = {
+		[MEMIO_COST_WRITE] = mul_u64_u32_shr(a, t->cost[1], MEMIO_PRICE_SHIFT) +
+				     mul_u64_u32_shr(b, t->cost[2], MEMIO_PRICE_SHIFT),
+	};
+
+	memio_learn_window(&t->l, moved, a + b, mem);
+}
+
+static void windows(struct load *t, unsigned int n, u64 a, u64 b)
+{
+	while (n--)
+		window(t, a, b);
+}
+
+static u32 price(const struct load *t, unsigned int place)
+{
+	return memio_learn_price(&t->l, MEMIO_COST_WRITE, place);
+}
+
+static struct load *new_load(struct kunit *test, u32 a, u32 b)
+{
+	struct load *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	memio_learn_init(&t->l);
+	t->cost[1] = a;
+	t->cost[2] = b;
+	return t;
+}
+
+#define expect_about(test, got, want)					\
+do {									\
+	KUNIT_EXPECT_GE(test, (u64)(got) + ONE / 50, (u64)(want));	\
+	KUNIT_EXPECT_LE(test, (u64)(got), (u64)(want) + ONE / 50);	\
+} while (0)
+
+/* Whoever is alone pays what was counted, from the first window on. */
+static void alone(struct kunit *test)
+{
+	struct load *t = new_load(test, ONE / 4, 0);
+
+	window(t, MB, 0);
+	expect_about(test, price(t, 1), ONE / 4);
+	windows(t, 1000, MB, 0);
+	expect_about(test, price(t, 1), ONE / 4);
+	KUNIT_EXPECT_EQ(test, memio_learn_price(&t->l, MEMIO_COST_READ, 1), 0);
+	KUNIT_EXPECT_EQ(test, memio_learn_told_apart(&t->l, 1), 0);
+}
+
+/* The mix goes from 4:6 to 6:4 and back: 2 seconds of that tell. */
+static void the_mix_tells(struct kunit *test)
+{
+	struct load *t = new_load(test, ONE / 50, ONE);
+
+	for (int i = 0; i < 10; i++)
+		windows(t, 20, i % 2 ? 4 * MB : 6 * MB, 5 * MB);
+	expect_about(test, price(t, 1), ONE / 50);
+	expect_about(test, price(t, 2), ONE);
+	KUNIT_EXPECT_GE(test, memio_learn_told_apart(&t->l, 1), 30);
+	KUNIT_EXPECT_EQ(test, memio_learn_price(&t->l, MEMIO_COST_READ, 2), 0);
+}
+
+/* Where it says nothing, the common price is what all pay. */
+static void a_constant_mix_does_not(struct kunit *test)
+{
+	struct load *t = new_load(test, 0, ONE);
+
+	windows(t, 1000, MB, 3 * MB);
+	expect_about(test, price(t, 1), ONE * 3 / 4);
+	expect_about(test, price(t, 2), ONE * 3 / 4);
+	KUNIT_EXPECT_LE(test, memio_learn_told_apart(&t->l, 1), 1);
+}
+
+/* What was learned fades when the mix says nothing any more. */
+static void it_fades(struct kunit *test)
+{
+	struct load *t = new_load(test, 0, ONE);
+
+	for (int i = 0; i < 10; i++)
+		windows(t, 20, i % 2 ? MB : 3 * MB, 2 * MB);
+	expect_about(test, price(t, 1), 0);
+	windows(t, 800, 2 * MB, 2 * MB);
+	KUNIT_EXPECT_LE(test, price(t, 1), ONE / 3);
+	windows(t, 50000, 2 * MB, 2 * MB);
+	expect_about(test, price(t, 1), ONE / 2);
+	expect_about(test, price(t, 2), ONE / 2);
+}
+
+/* The example of learn.c, and what it comes to in the long run. */
+static void right_now(struct kunit *test)
+{
+	struct load *t = new_load(test, 0, ONE);
+
+	for (int i = 0; i < 20; i++)
+		windows(t, 20, i % 2 ? MB : 3 * MB, 2 * MB);
+	windows(t, 200, 2 * MB, 2 * MB);
+	t->cost[1] = ONE * 4 / 5;
+	windows(t, 150, 2 * MB, 2 * MB);
+	expect_about(test, price(t, 1), ONE * 4 / 5);
+	expect_about(test, price(t, 2), ONE);
+	for (int i = 0; i < 400; i++)
+		windows(t, 20, i % 2 ? MB : 3 * MB, 2 * MB);
+	expect_about(test, t->l.price[MEMIO_COST_WRITE][1] >> 8, ONE * 4 / 5);
+	expect_about(test, t->l.price[MEMIO_COST_WRITE][2] >> 8, ONE);
+	t->cost[1] = 0;
+	t->cost[2] = ONE / 2;
+	windows(t, 150, 2 * MB, 2 * MB);
+	/* Lowered both in proportion: the sum is right. */
+	expect_about(test, price(t, 1) + price(t, 2), ONE / 2);
+}
+
+/* Bounded, whatever comes: amounts without reason, and very large ones. */
+static void bounds(struct kunit *test)
+{
+	struct load *t = new_load(test, 0, 0);
+	u32 seed = 1;
+
+	for (int i = 0; i < 5000; i++) {
+		u64 moved[MEMIO_LEARNT], mem[MEMIO_COSTS], all;
+
+		for (int j = 0; j < MEMIO_LEARNT; j++) {
+			seed = seed * 1664525 + 1013904223;
+			moved[j] = seed & BIT(31) ? 0 : (u64)(seed >> 8) << (seed % 20);
+		}
+		seed = seed * 1664525 + 1013904223;
+		all = (u64)seed << (seed % 16);
+		mem[MEMIO_COST_READ] = all / 3 * (seed >> 30);
+		mem[MEMIO_COST_WRITE] = (u64)seed << 10;
+		memio_learn_window(&t->l, moved, all, mem);
+		for (int j = 0; j < MEMIO_LEARNT; j++) {
+			KUNIT_ASSERT_LE(test, memio_learn_price(&t->l, MEMIO_COST_READ, j),
+					ONE);
+			KUNIT_ASSERT_LE(test, memio_learn_price(&t->l, MEMIO_COST_WRITE, j),
+					ONE);
+			KUNIT_ASSERT_LE(test, memio_learn_told_apart(&t->l, j), 500);
+		}
+	}
+	/* And it still learns. */
+	t->cost[1] = ONE / 10;
+	t->cost[2] = ONE / 2;
+	for (int i = 0; i < 400; i++)
+		windows(t, 20, i % 2 ? MB << 10 : MB << 12, MB << 11);
+	expect_about(test, price(t, 1), ONE / 10);
+	expect_about(test, price(t, 2), ONE / 2);
+}
+
+/* Windows without a line change nothing. */
+static void nothing_moves(struct kunit *test)
+{
+	struct load *t = new_load(test, ONE / 50, ONE);
+	u32 a, b;
+
+	windows(t, 100, 0, 0);
+	KUNIT_EXPECT_EQ(test, price(t, 1), 0);
+	for (int i = 0; i < 10; i++)
+		windows(t, 20, i % 2 ? 4 * MB : 6 * MB, 5 * MB);
+	a = t->l.price[MEMIO_COST_WRITE][1] >> 8;
+	b = t->l.price[MEMIO_COST_WRITE][2] >> 8;
+	windows(t, 1000, 0, 0);
+	expect_about(test, t->l.price[MEMIO_COST_WRITE][1] >> 8, a);
+	expect_about(test, t->l.price[MEMIO_COST_WRITE][2] >> 8, b);
+}
+
+static void places(struct kunit *test)
+{
+	struct memio_places p = {};
+	bool taken;
+
+	for (u16 dev = 1; dev < MEMIO_LEARNT; dev++) {
+		KUNIT_EXPECT_EQ(test, memio_place(&p, 100 + dev, &taken), dev);
+		KUNIT_EXPECT_TRUE(test, taken);
+		KUNIT_EXPECT_EQ(test, memio_place(&p, 100 + dev, &taken), dev);
+		KUNIT_EXPECT_FALSE(test, taken);
+	}
+	KUNIT_EXPECT_EQ(test, memio_place(&p, 99, &taken), 0);
+	KUNIT_EXPECT_FALSE(test, taken);
+
+	/* The third has nothing to do for a long time, and loses its place. */
+	for (int i = 0; i < 2000; i++) {
+		memio_places_window(&p);
+		for (u16 dev = 1; dev < MEMIO_LEARNT; dev++)
+			if (dev != 3)
+				memio_place(&p, 100 + dev, &taken);
+	}
+	KUNIT_EXPECT_EQ(test, memio_place(&p, 99, &taken), 3);
+	KUNIT_EXPECT_TRUE(test, taken);
+	KUNIT_EXPECT_EQ(test, memio_place(&p, 103, &taken), 0);
+}
+
+/* Who gets a place pays the common price until something is known. */
+static void a_new_device(struct kunit *test)
+{
+	struct load *t = new_load(test, ONE / 50, ONE);
+
+	for (int i = 0; i < 10; i++)
+		windows(t, 20, i % 2 ? 4 * MB : 6 * MB, 5 * MB);
+	memio_learn_taken(&t->l, 1);
+	KUNIT_EXPECT_EQ(test, memio_learn_told_apart(&t->l, 1), 0);
+	KUNIT_EXPECT_GE(test, price(t, 1), ONE / 4);
+	KUNIT_EXPECT_LE(test, price(t, 1), ONE);
+}
+
+/* Both directions, and devices by their ids. */
+static void a_package(struct kunit *test)
+{
+	struct memio_learner *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
+	struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+	struct memio_own own;
+
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	memio_learner_init(l);
+	for (int i = 0; i < 400; i++) {
+		u64 disk = i / 20 % 2 ? 30000 : 10000, net = 20000;
+		const struct memio_moved moved[] = {
+			{ .dev = 200, .from = 3 * 64 * disk, .to = 3 * 64 * net },
+			{ .dev = 3, .from = 3 * 64 * net, .to = 3 * 64 * disk },
+		};
+
+		/* Disk writes make all lines dirty, reads miss half. */
+		seen.lines[MEMIO_WRITES][MEMIO_ALL] = disk + net;
+		seen.lines[MEMIO_WRITES][MEMIO_DIRTIED] = disk;
+		seen.lines[MEMIO_PARTIALS][MEMIO_DIRTIED] = disk;
+		seen.lines[MEMIO_READS][MEMIO_ALL] = disk + net;
+		seen.lines[MEMIO_READS][MEMIO_MISSES] = net / 2;
+		memio_learner_window(l, &seen, moved, 2, &own);
+	}
+	KUNIT_EXPECT_EQ(test, own.dev[1], 200);
+	KUNIT_EXPECT_EQ(test, own.dev[2], 3);
+	KUNIT_EXPECT_EQ(test, own.dev[3], 0);
+	expect_about(test, own.from_write[1], ONE);
+	expect_about(test, own.from_write[2], 0);
+	expect_about(test, own.to_read[1], ONE / 2);
+	expect_about(test, own.to_read[2], 0);
+	KUNIT_EXPECT_EQ(test, own.from_read[1], 0);
+}
+
+static struct kunit_case learn_cases[] = {
+	KUNIT_CASE(alone),
+	KUNIT_CASE(the_mix_tells),
+	KUNIT_CASE(a_constant_mix_does_not),
+	KUNIT_CASE(it_fades),
+	KUNIT_CASE(right_now),
+	KUNIT_CASE(bounds),
+	KUNIT_CASE(nothing_moves),
+	KUNIT_CASE(places),
+	KUNIT_CASE(a_new_device),
+	KUNIT_CASE(a_package),
+	{}
+};
+
+static struct kunit_suite learn_suite = {
+	.name = "memio_learn",
+	.test_cases = learn_cases,
+};
+kunit_test_suite(learn_suite);
+
+MODULE_DESCRIPTION("KUnit tests of memio's learning");
+MODULE_LICENSE("GPL");
