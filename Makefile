@@ -54,6 +54,10 @@ bench-testbed:	## what the emulation of caches and counters costs, in time
 bench-accuracy:	## memio's figures against the truth: make bench-accuracy ARGS='--runs 3 llc'
 	@benchmarks/accuracy/accuracy $(ARGS)
 
+.PHONY: bench-overhead
+bench-overhead:	## what memio costs, against the stock kernel: make bench-overhead ARGS='--runs 3 pipe'
+	@benchmarks/overhead/overhead $(ARGS)
+
 .PHONY: clean
 clean:		## remove build/ and out/, and what the cache has not used for 30 days
 	@ci/clean

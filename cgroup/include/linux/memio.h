@@ -35,20 +35,46 @@ struct sock;
  * @dev:		the device; 0: it is not to be charged
  * @forwarded:		it has come in from outside
  * @owner:		whose it is; 0: the kernel's own
+ * @pieces:		how many pieces it is in
  * @bytes:		its data
- * @descriptors:	how many pieces it is in
+ * @beside:		what is read beside them
+ * @done:		what is written when it is sent
  */
 struct memio_tx {
 	u16 dev;
 	bool forwarded;
+	u8 pieces;
 	u32 owner;
 	u32 bytes;
-	u32 descriptors;
+	u16 beside;
+	u16 done;
+};
+
+/**
+ * struct memio_ring - what a network device moves beside a packet's data, in bytes
+ * @tx_packet:		read for each packet that is sent
+ * @tx_piece:		read for each of its pieces
+ * @tx_offload:		read for what is to be computed (checksum, segmentation)
+ * @tx_done:		written for a packet when it is sent
+ * @rx_free:		read for each packet that comes in, of the buffer it is for
+ * @rx_packet:		written for each packet that comes in, beside its bytes
+ */
+struct memio_ring {
+	u16 tx_packet;
+	u16 tx_piece;
+	u16 tx_offload;
+	u16 tx_done;
+	u16 rx_free;
+	u16 rx_packet;
 };
 
 #ifdef CONFIG_CGROUP_MEMIO
 
+/* Drivers say so with this; it is the netdev's. */
+#define memio_set_ring(netdev, ring)	((netdev)->memio_ring = (ring))
+
 DECLARE_STATIC_KEY_FALSE(memio_key);
+DECLARE_STATIC_KEY_FALSE(memio_pages_key);	/* pages can have owners */
 extern struct page_ext_operations page_memio_ops;
 
 /**
@@ -75,14 +101,22 @@ bool __memio_skb_of(const struct sk_buff *skb, const struct sock *sk);
 void __memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb,
 		      const struct net_device *dev);
 void __memio_tx_done(const struct memio_tx *tx);
+void __memio_skb_delivered(struct sock *sk, struct sk_buff *skb);
+u32 __memio_skb_lend(struct sk_buff *clone, struct sk_buff *skb);
+void __memio_skb_lent_back(struct sk_buff *skb, u32 lent);
+void __memio_skb_tx_own(struct sk_buff *skb, const struct sock *sk);
+void __memio_skb_piece(struct sk_buff *to, const struct sk_buff *from);
+void __memio_sock_follow(struct sock *sk, const struct sock *used);
 void __memio_sock_used(struct sock *sk);
 void __memio_bio_submit(struct bio *bio);
+void __memio_bio_replaced(struct bio *bio, struct bio *src);
 void __memio_bio_done(struct request *rq, struct bio *bio, unsigned int bytes);
 void __memio_descriptors(struct request *rq, unsigned int to, unsigned int from);
 void __memio_folio_dirtied(struct folio *folio);
+void __memio_folio_range_dirtied(struct folio *folio, size_t off, size_t len);
 void __memio_folio_cleaned(struct folio *folio);
 void __memio_folio_moved(struct folio *to, struct folio *from);
-void __memio_task_update(struct task_struct *p, u64 now);
+void memio_task_update(struct task_struct *p, u64 now);
 void __memio_exit(struct task_struct *p);
 
 void memio_signal_free(struct signal_struct *sig);
@@ -138,6 +172,46 @@ static inline void memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 byte
 {
 	if (memio_enabled())
 		__memio_skb_read(sk, skb, bytes);
+}
+
+/**
+ * memio_skb_delivered - a packet's bytes were copied to where a task sees them
+ * @sk:		the task's socket; its last user claims them
+ * @skb:	the packet; if others still hold it, they claim it
+ *
+ * Context: Softirq.
+ */
+static inline void memio_skb_delivered(struct sock *sk, struct sk_buff *skb)
+{
+	if (memio_enabled())
+		__memio_skb_delivered(sk, skb);
+}
+
+/**
+ * memio_skb_lend - a clone goes to a socket that may be all that reads the packet
+ * @clone:	the clone
+ * @skb:	the packet
+ * @only:	only such sockets read it: the clone gets what is to be claimed
+ *
+ * Context: Softirq.
+ * Return: for memio_skb_lent_back().
+ */
+static inline u32 memio_skb_lend(struct sk_buff *clone, struct sk_buff *skb, bool only)
+{
+	return memio_enabled() && only ? __memio_skb_lend(clone, skb) : 0;
+}
+
+/**
+ * memio_skb_lent_back - the socket did not take the clone
+ * @skb:	the packet
+ * @lent:	from memio_skb_lend()
+ *
+ * Context: Softirq.
+ */
+static inline void memio_skb_lent_back(struct sk_buff *skb, u32 lent)
+{
+	if (memio_enabled() && lent)
+		__memio_skb_lent_back(skb, lent);
 }
 
 /**
@@ -218,6 +292,32 @@ static inline void memio_skb_tx(struct sk_buff *skb, const struct sock *sk)
 }
 
 /**
+ * memio_skb_tx_own - a socket sends a packet that nobody has asked for
+ * @skb:	the packet; unless it has an owner, that is the socket's last user
+ * @sk:		the socket
+ *
+ * Context: Any.
+ */
+static inline void memio_skb_tx_own(struct sk_buff *skb, const struct sock *sk)
+{
+	if (memio_enabled())
+		__memio_skb_tx_own(skb, sk);
+}
+
+/**
+ * memio_skb_piece - a packet is cut into pieces, each a packet of its own
+ * @to:		a piece: as @from it has an owner, or has come in
+ * @from:	the packet; if it has come in, its bytes are not claimed
+ *
+ * Context: Any.
+ */
+static inline void memio_skb_piece(struct sk_buff *to, const struct sk_buff *from)
+{
+	if (memio_enabled())
+		__memio_skb_piece(to, from);
+}
+
+/**
  * memio_skb_of - may a socket's user add to a packet?
  * @skb:	a packet that waits to be sent
  * @sk:		the socket
@@ -271,8 +371,23 @@ static inline void memio_sock_used(struct sock *sk)
 }
 
 /**
+ * memio_sock_follow - a socket works for another
+ * @sk:		the socket; its last user is that of
+ * @used:	the other
+ *
+ * Context: Any.
+ */
+static inline void memio_sock_follow(struct sock *sk, const struct sock *used)
+{
+	if (memio_enabled())
+		__memio_sock_follow(sk, used);
+}
+
+/**
  * memio_bio_submit - a bio goes on its way
- * @bio:	the bio; its owner is the current task, unless it has one
+ * @bio:	the bio. Unless it has an owner: if its first page is written back,
+ *		whoever made that dirty; if it is swapped out, the group that it is
+ *		charged to; the current task otherwise
  *
  * Context: Process.
  */
@@ -328,14 +443,30 @@ static inline void memio_folio_dirtied(struct folio *folio)
 }
 
 /**
+ * memio_folio_range_dirtied - a clean part of a large folio has become dirty
+ * @folio:	the folio, of a file system that keeps track of parts (iomap)
+ * @off:	where the part begins, in bytes
+ * @len:	its length: the current task pays for writing it
+ *
+ * Context: Process, or with a spinlock held.
+ */
+static inline void memio_folio_range_dirtied(struct folio *folio, size_t off, size_t len)
+{
+	if (memio_enabled())
+		__memio_folio_range_dirtied(folio, off, len);
+}
+
+/**
  * memio_folio_cleaned - a folio has been written, or will not be
  * @folio:	the folio; if it is dirty again, its pages keep their owners
+ *
+ * While memio is switched off, too, or who had made pages dirty would pay for them later.
  *
  * Context: Any.
  */
 static inline void memio_folio_cleaned(struct folio *folio)
 {
-	if (memio_enabled())
+	if (static_branch_unlikely(&memio_pages_key))
 		__memio_folio_cleaned(folio);
 }
 
@@ -348,21 +479,8 @@ static inline void memio_folio_cleaned(struct folio *folio)
  */
 static inline void memio_folio_moved(struct folio *to, struct folio *from)
 {
-	if (memio_enabled())
+	if (static_branch_unlikely(&memio_pages_key))
 		__memio_folio_moved(to, from);
-}
-
-/**
- * memio_task_update - a task leaves the CPU
- * @p:		the task
- * @now:	the run queue's clock
- *
- * Context: With the run queue's lock.
- */
-static inline void memio_task_update(struct task_struct *p, u64 now)
-{
-	if (memio_enabled() && READ_ONCE(p->memio_owner))
-		__memio_task_update(p, now);
 }
 
 /**
@@ -411,7 +529,40 @@ static inline void memio_bio_clone(struct bio *bio, const struct bio *src)
 	bio->bi_memio = src->bi_memio;
 }
 
+/**
+ * memio_bio_replaced - a bio is for whom another is, in pages of its own
+ * @bio:	the bio, with its pages, which hold as many bytes as those of
+ * @src:	the other; owners of its pages go with them. memio_folio_cleaned() has
+ *		to be called for the new ones before they are freed
+ *
+ * Context: Process.
+ */
+static inline void memio_bio_replaced(struct bio *bio, struct bio *src)
+{
+	bio->bi_memio = src->bi_memio;
+	if (memio_enabled())
+		__memio_bio_replaced(bio, src);
+}
+
+/**
+ * memio_act_for - a kernel thread does what a bio asks for
+ * @bio:	whose owner pays for what the thread does from here on; NULL: the thread
+ *		is itself again
+ *
+ * Context: Process, a kernel thread or a work item.
+ */
+static inline void memio_act_for(const struct bio *bio)
+{
+	WRITE_ONCE(current->memio_owner, bio ? bio->bi_memio : 0);
+}
+
 #else /* !CONFIG_CGROUP_MEMIO */
+
+#define memio_set_ring(netdev, ring)					\
+do {									\
+	(void)(netdev);							\
+	(void)(ring);							\
+} while (0)
 
 static inline bool memio_enabled(void)
 {
@@ -427,6 +578,31 @@ static inline void memio_skb_headers(struct sock *sk, struct sk_buff *skb)
 }
 
 static inline void memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 bytes)
+{
+}
+
+static inline void memio_skb_delivered(struct sock *sk, struct sk_buff *skb)
+{
+}
+
+static inline u32 memio_skb_lend(struct sk_buff *clone, struct sk_buff *skb, bool only)
+{
+	return 0;
+}
+
+static inline void memio_skb_lent_back(struct sk_buff *skb, u32 lent)
+{
+}
+
+static inline void memio_skb_tx_own(struct sk_buff *skb, const struct sock *sk)
+{
+}
+
+static inline void memio_skb_piece(struct sk_buff *to, const struct sk_buff *from)
+{
+}
+
+static inline void memio_sock_follow(struct sock *sk, const struct sock *used)
 {
 }
 
@@ -492,6 +668,10 @@ static inline void memio_folio_dirtied(struct folio *folio)
 {
 }
 
+static inline void memio_folio_range_dirtied(struct folio *folio, size_t off, size_t len)
+{
+}
+
 static inline void memio_folio_cleaned(struct folio *folio)
 {
 }
@@ -529,6 +709,14 @@ static inline void memio_bio_init(struct bio *bio)
 }
 
 static inline void memio_bio_clone(struct bio *bio, const struct bio *src)
+{
+}
+
+static inline void memio_bio_replaced(struct bio *bio, struct bio *src)
+{
+}
+
+static inline void memio_act_for(const struct bio *bio)
 {
 }
 

@@ -20,10 +20,14 @@
  *
  * A page loses its owner when its writeback ends, if it is not dirty again by
  * then, or when it leaves the page cache. One that is dirtied again while it is
- * being written has the new dirtier's tag: then both writes are the latter's. Pages that
- * something else took the place of (encryption, compression) are not under
- * writeback themselves, and the bio's owner is taken; a bio that has none, of a kernel
- * thread on its own account, is the root's.
+ * being written has the new dirtier's tag: then both writes are the latter's.
+ *
+ * Something else may take the place of pages on the way down (dm-crypt): then the tag of
+ * the bio counts. A bio of pages under writeback has that of its first page's owner,
+ * not of the flusher, and whoever makes another in its place hands it on. Kernel
+ * threads that do what a bio asks for (loop) act for its owner meanwhile. Pages that are
+ * swapped out have nobody who made them dirty: they are paid for by the group that
+ * the memory is charged to. What a kernel thread does on its own account is the root's.
  *
  * Without memio at boot (memio=off) there is no page_ext, and all bytes are
  * the bios' submitters'.
@@ -32,6 +36,7 @@
 #include <linux/bio.h>
 #include <linux/blk-mq.h>
 #include <linux/export.h>
+#include <linux/iomap.h>
 #include <linux/mm.h>
 #include <linux/page_ext.h>
 #include <linux/sched.h>
@@ -100,7 +105,22 @@ void __memio_folio_dirtied(struct folio *folio)
 	/* A flusher that puts a folio back is not who made it dirty. */
 	if (!owner || !memio_at_boot)
 		return;
+	/* Then only a part of it is, and __memio_folio_range_dirtied() knows which. */
+	if (IS_ENABLED(CONFIG_FS_IOMAP) && nr > 1 && folio->mapping &&
+	    folio->mapping->a_ops->dirty_folio == iomap_dirty_folio)
+		return;
 	for (i = 0; i < nr; i++)
+		set_page_owner(folio_page(folio, i), owner);
+}
+
+void __memio_folio_range_dirtied(struct folio *folio, size_t off, size_t len)
+{
+	u32 owner = memio_current_owner();
+	size_t i;
+
+	if (!owner || !memio_at_boot)
+		return;
+	for (i = off >> PAGE_SHIFT; i <= (off + len - 1) >> PAGE_SHIFT; i++)
 		set_page_owner(folio_page(folio, i), owner);
 }
 
@@ -127,6 +147,7 @@ void __memio_folio_cleaned(struct folio *folio)
 		page_ext_put(ext);
 	}
 }
+EXPORT_SYMBOL_GPL(__memio_folio_cleaned);
 
 void __memio_folio_moved(struct folio *to, struct folio *from)
 {
@@ -138,10 +159,29 @@ void __memio_folio_moved(struct folio *to, struct folio *from)
 	}
 }
 
+/* Whose a bio is that is written for somebody else than its submitter; 0: it isn't. */
+static u32 written_for(struct bio *bio)
+{
+	struct folio *folio;
+	struct page *page;
+	u32 owner;
+
+	if (!op_is_write(bio_op(bio)) || !bio_has_data(bio))
+		return 0;
+	page = bio_page(bio);
+	folio = page_folio(page);
+	if (!folio_test_writeback(folio))
+		return 0;
+	if (!folio_test_swapcache(folio))
+		return page_owner_of(page);
+	owner = memio_current_owner();
+	return memio_swapper_pays(folio, owner) ? owner : memio_folio_group(folio);
+}
+
 void __memio_bio_submit(struct bio *bio)
 {
 	if (!bio->bi_memio)
-		bio->bi_memio = memio_current_owner();
+		bio->bi_memio = written_for(bio) ?: memio_current_owner();
 }
 
 static bool moves_data(struct request *rq)
@@ -158,15 +198,36 @@ static bool moves_data(struct request *rq)
 	}
 }
 
-/* Who pays for writing a page: not under writeback, it is not the page cache's. */
+/*
+ * Who pays for writing a page. Not under writeback, it is not the page cache's; but it may
+ * be the kernel's own, in place of such a one.
+ */
 static u32 writer_of(struct page *page, struct bio *bio)
 {
+	struct folio *folio = page_folio(page);
 	u32 owner = 0;
 
-	if (folio_test_writeback(page_folio(page)))
+	if (folio_test_writeback(folio) || !folio->mapping)
 		owner = page_owner_of(page);
 	return owner ?: bio->bi_memio;
 }
+
+void __memio_bio_replaced(struct bio *bio, struct bio *src)
+{
+	struct bvec_iter to = bio->bi_iter, from = src->bi_iter;
+	struct bio_vec t, f;
+	unsigned int len;
+
+	while (memio_at_boot && to.bi_size && from.bi_size) {
+		t = bio_iter_iovec(bio, to);
+		f = bio_iter_iovec(src, from);
+		len = min(t.bv_len, f.bv_len);
+		set_page_owner(t.bv_page, writer_of(f.bv_page, src));
+		bio_advance_iter_single(bio, &to, len);
+		bio_advance_iter_single(src, &from, len);
+	}
+}
+EXPORT_SYMBOL_GPL(__memio_bio_replaced);
 
 /* Data lie in pages, in whole lines. */
 static void charge_data(u16 dev, u32 owner, u32 to, u32 from)

@@ -111,11 +111,20 @@ void memio_show_bytes(struct seq_file *m, const struct memio_bytes *b)
 		   b->to, b->from, b->read, b->write, b->unpriced);
 }
 
+/* Stocks may still have what was claimed here, unless they were drained. */
+static s64 unclaimed(u64 total, u64 claimed, bool drained)
+{
+	s64 left = total - claimed;
+
+	return drained ? left : max(left, 0LL);
+}
+
 static int stat_show(struct seq_file *sf, void *v)
 {
 	struct memio_cgroup *g = memio_css_cgroup(seq_css(sf));
 	struct memio_bytes total = {}, b, *claimed;
 	struct memio_device *dev;
+	bool drained;
 
 	claimed = kvcalloc(MEMIO_DEVICES, sizeof(*claimed), GFP_KERNEL);
 	if (!claimed)
@@ -123,7 +132,7 @@ static int stat_show(struct seq_file *sf, void *v)
 
 	if (perfmon_capable())
 		memio_sampler_want();
-	memio_stock_drain();
+	drained = memio_stock_drain_read();
 	for (u16 id = 1; id < MEMIO_DEVICES && (dev = memio_device(id)); id++)
 		memio_cgroup_read(g, dev, &claimed[id]);
 	/*
@@ -131,7 +140,7 @@ static int stat_show(struct seq_file *sf, void *v)
 	 * another CPU's stock: with these drained once more, the totals have
 	 * all that was claimed above.
 	 */
-	if (g == &memio_root)
+	if (g == &memio_root && drained)
 		memio_stock_drain();
 
 	for (u16 id = 1; id < MEMIO_DEVICES && (dev = memio_device(id)); id++) {
@@ -146,7 +155,8 @@ static int stat_show(struct seq_file *sf, void *v)
 		memio_show_bytes(sf, &b);
 		if (g == &memio_root)
 			seq_printf(sf, " unclaimed_to=%lld unclaimed_from=%lld",
-				   b.to - claimed[id].to, b.from - claimed[id].from);
+				   unclaimed(b.to, claimed[id].to, drained),
+				   unclaimed(b.from, claimed[id].from, drained));
 		seq_putc(sf, '\n');
 		memio_bytes_add(&total, &b);
 	}

@@ -21,9 +21,11 @@
  * come from tasks, softirqs and (completions) interrupts.
  */
 
+#include <linux/capability.h>
 #include <linux/cpuhotplug.h>
 #include <linux/hash.h>
 #include <linux/init.h>
+#include <linux/jiffies.h>
 #include <linux/percpu.h>
 #include <linux/sizes.h>
 #include <linux/smp.h>
@@ -177,6 +179,29 @@ static void flush_here(void *unused)
 void memio_stock_drain(void)
 {
 	on_each_cpu_cond(stock_used, flush_here, NULL, true);
+}
+
+/**
+ * memio_stock_drain_read - hand all CPUs' stocks on, for who reads a file
+ *
+ * Interrupting other CPUs is nothing that everybody may do as often as they like: those
+ * who may not monitor them do it 100 times a second, all together.
+ *
+ * Context: process, interrupts on.
+ * Return: false if it was not done.
+ */
+bool memio_stock_drain_read(void)
+{
+	static unsigned long last;
+	unsigned long then = READ_ONCE(last), now = jiffies;
+
+	if (!perfmon_capable()) {
+		if (time_in_range(now, then, then + HZ / 100))
+			return false;
+		WRITE_ONCE(last, now);
+	}
+	memio_stock_drain();
+	return true;
 }
 
 /* A CPU is gone: nobody touches its stock any more. */

@@ -36,6 +36,9 @@
 struct static_key_false memio_key = STATIC_KEY_FALSE_INIT;
 EXPORT_SYMBOL(memio_key);
 
+struct static_key_false memio_pages_key = STATIC_KEY_FALSE_INIT;
+EXPORT_SYMBOL(memio_pages_key);
+
 /*
  * 10 ms are ten to a hundred requests of a busy disk, and 100 reads of each counter
  * a second. 5 s is for readers that come once a second or two.
@@ -195,8 +198,10 @@ static int __init memio_init(void)
 		return ret;
 	}
 
-	if (memio_at_boot)
+	if (memio_at_boot) {
+		static_branch_enable(&memio_pages_key);
 		static_branch_enable(&memio_key);
+	}
 
 	return 0;
 }

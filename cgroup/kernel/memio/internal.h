@@ -253,14 +253,29 @@ void memio_cgroup_read(struct memio_cgroup *g, struct memio_device *dev,
 void memio_cgroup_free_meters(struct memio_cgroup *g);
 void memio_show_bytes(struct seq_file *m, const struct memio_bytes *b);
 
+#ifdef CONFIG_MEMCG
+u32 memio_folio_group(struct folio *folio);
+bool memio_swapper_pays(struct folio *folio, u32 id);
+#else
+static inline u32 memio_folio_group(struct folio *folio)
+{
+	return 0;
+}
+
+static inline bool memio_swapper_pays(struct folio *folio, u32 id)
+{
+	return id;
+}
+#endif
+
 /* ---- owners (owner.c) ---- */
 
 /**
- * struct memio_account - what one owner moved by one device
- * @next:	the owner's next one; a list that only grows
+ * struct memio_account - what one task moved by one device
+ * @next:	the task's next one; a list that only grows
  * @dev:	the device
- * @meter:	since the owner began
- * @carried:	what the task had moved before, in another group
+ * @meter:	since the task began
+ * @carried:	of dead threads: what those had moved that were added to this one
  * @at:		the sums at the last two updates, the newer one last
  */
 struct memio_account {
@@ -272,28 +287,41 @@ struct memio_account {
 };
 
 /**
- * struct memio_owner - whom bytes are charged to
- * @id:		its id, in tags
- * @task:	a task, which has accounts of its own; false for a group's own
- * @group:	the group that is charged with it (RCU; owner.c's lock to change it)
- * @in_group:	in @group->owners
- * @dirty:	pages with its tag
+ * struct memio_sums - what a task has moved, which its file shows
  * @lock:	around the list of accounts and the updates
  * @accounts:	by device
  * @at_ns:	when the last two updates were
+ * @owners:	how many owners add to it: the task's, and those that it had before it
+ *		moved to another group (owner.c's lock)
+ * @dead:	in its process's list of dead threads (likewise)
+ * @rcu:	to free it
+ */
+struct memio_sums {
+	raw_spinlock_t lock;
+	struct memio_account *accounts;
+	u64 at_ns[2];
+	unsigned int owners;
+	struct hlist_node dead;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct memio_owner - whom bytes are charged to
+ * @id:		its id, in tags
+ * @sums:	its task's; NULL for a group's own
+ * @group:	the group that is charged with it (RCU; owner.c's lock to change it)
+ * @in_group:	in @group->owners
+ * @dirty:	pages with its tag
  * @retired:	when it was given up (jiffies); it stays while bytes may come
  * @retiring:	in the queue of those that were
  * @rcu:	to free it
  */
 struct memio_owner {
 	u32 id;
-	bool task;
+	struct memio_sums *sums;
 	struct memio_cgroup __rcu *group;
 	struct list_head in_group;
 	atomic_t dirty;
-	raw_spinlock_t lock;
-	struct memio_account *accounts;
-	u64 at_ns[2];
 	unsigned long retired;
 	struct list_head retiring;
 	struct rcu_head rcu;
@@ -304,17 +332,27 @@ struct memio_owner {
 struct memio_owner *memio_owner(u32 id);
 u32 __memio_task_owner(struct task_struct *p);
 
-/* The owner that the current task is; 0: none, in interrupts and kernel threads. */
+/*
+ * The owner that the current task is; 0: none, in interrupts and in kernel threads that
+ * don't act for anybody.
+ */
 static inline u32 memio_current_owner(void)
 {
-	if (!in_task() || current->flags & PF_KTHREAD)
+	u32 owner;
+
+	if (!in_task())
 		return 0;
-	return READ_ONCE(current->memio_owner) ?: __memio_task_owner(current);
+	owner = READ_ONCE(current->memio_owner);
+	if (owner || current->flags & PF_KTHREAD)
+		return owner;
+	return __memio_task_owner(current);
 }
 
 void memio_owner_charge(u32 id, struct memio_device *dev, const struct memio_io *io);
 void memio_owner_update(struct memio_owner *o, u64 now);
 void memio_owner_dirty(u32 id, int pages);
+void memio_dead_threads(struct signal_struct *sig,
+			void (*add)(void *arg, struct memio_account *a), void *arg);
 int memio_owner_init_group(struct memio_cgroup *g);
 void memio_owner_offline_group(struct memio_cgroup *g);
 void memio_owner_move(struct task_struct *p, struct memio_cgroup *g);
@@ -348,6 +386,8 @@ void memio_charge(u16 dev, u32 owner, const struct memio_move *move, unsigned in
 void memio_stock_flush(void);
 /* Hand all CPUs' stocks on. Context: process, may sleep. */
 void memio_stock_drain(void);
+/* The same, for readers of files. */
+bool memio_stock_drain_read(void);
 
 /* ---- for KUnit ---- */
 

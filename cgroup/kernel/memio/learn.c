@@ -62,9 +62,9 @@
 
 #define PRICE_MORE	8		/* bits that prices have here beside those of 16.16 */
 #define PRICE_SHIFT	(MEMIO_PRICE_SHIFT + PRICE_MORE)
-#define PRICE_ONE	(1u << PRICE_SHIFT)
+#define PRICE_ONE	0x1000000u
 #define SHARE_SHIFT	30
-#define SHARE_ONE	(1u << SHARE_SHIFT)
+#define SHARE_ONE	0x40000000u
 #define BLOCK		8		/* windows in a block, at least */
 #define BLOCK_MOST	64		/* at most */
 #define BLOCK_BYTES	(4ULL << 20)	/* lines in a block, unless it is of BLOCK_MOST */

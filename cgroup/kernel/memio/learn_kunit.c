@@ -47,11 +47,11 @@ static struct load *new_load(struct kunit *test, u32 a, u32 b)
 	return t;
 }
 
-#define expect_about(test, got, want)					\
-do {									\
-	KUNIT_EXPECT_GE(test, (u64)(got) + ONE / 50, (u64)(want));	\
-	KUNIT_EXPECT_LE(test, (u64)(got), (u64)(want) + ONE / 50);	\
-} while (0)
+static void expect_about(struct kunit *test, u64 got, u64 want)
+{
+	KUNIT_EXPECT_GE(test, got + ONE / 50, want);
+	KUNIT_EXPECT_LE(test, got, want + ONE / 50);
+}
 
 /* Whoever is alone pays what was counted, from the first window on. */
 static void alone(struct kunit *test)
@@ -271,6 +271,7 @@ static struct kunit_suite learn_suite = {
 	.name = "memio_learn",
 	.test_cases = learn_cases,
 };
+
 kunit_test_suite(learn_suite);
 
 MODULE_DESCRIPTION("KUnit tests of memio's learning");

@@ -441,7 +441,7 @@ static u64 own_from(u32 id)
 
 	rcu_read_lock();
 	o = memio_owner(id);
-	for (a = o ? o->accounts : NULL; a; a = a->next)
+	for (a = o ? o->sums->accounts : NULL; a; a = a->next)
 		sum += a->carried.from + a->meter.sum.from;
 	rcu_read_unlock();
 	return sum;
@@ -507,7 +507,7 @@ static void owner_that_moves(struct kunit *test)
 	charge_from(o->dev->id, old, 10, MEMIO_CLAIM);
 	charge_from(o->dev->id, new, 1, MEMIO_CLAIM);
 	memio_stock_drain();
-	KUNIT_EXPECT_EQ(test, own_from(new), 1001);
+	KUNIT_EXPECT_EQ(test, own_from(new), 1011);
 	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), 1010);
 	KUNIT_EXPECT_EQ(test, from_of(o->group[1], o->dev), 1);
 	KUNIT_EXPECT_EQ(test, from_of(o->parent, o->dev), 1011);

@@ -18,7 +18,11 @@
  *
  * An owner is given up when its task exits or moves to another group (where it
  * becomes a new owner: what was tagged before the move is charged to the old
- * group). It then waits until no page has its tag and packets and bios have had
+ * group). What the task itself shows (struct memio_sums) goes on: its owners, one
+ * after the other, share it, so that bytes which a CPU's stock or a dirty page still
+ * holds are not lost to it. When a thread exits, its sums hang on its process until its
+ * last owner is freed, and are added to those of the dead threads then. An owner
+ * that was given up waits until no page has its tag and packets and bios have had
  * MEMIO_QUARANTINE to arrive, and goes on to charge its group. When a group
  * goes offline, its owners are handed to the parent, so that none pins it.
  *
@@ -46,8 +50,19 @@
 
 #define MEMIO_QUARANTINE	(30 * HZ)
 #define MEMIO_MIN_FREE		1024
+#define MEMIO_AGAIN		(HZ / 10)
+
+/* Fewer of them, for tests of what happens when they run out. */
+static unsigned int memio_max_owners __ro_after_init = MEMIO_SLOTS;
+
+static int __init memio_owners_setup(char *arg)
+{
+	return !kstrtouint(arg, 0, &memio_max_owners);
+}
+__setup("memio_owners=", memio_owners_setup);
 
 static struct memio_ids owner_ids;
+static unsigned long try_again;			/* when, in jiffies, after there was none */
 static DEFINE_RAW_SPINLOCK(owners_lock);
 
 static LIST_HEAD(retired);			/* owners_lock; the eldest first */
@@ -66,19 +81,31 @@ struct memio_owner *memio_owner(u32 id)
 	return id ? memio_ids_lookup(&owner_ids, id) : NULL;
 }
 
-/* An owner of a group, with an id. Held: owners_lock. */
-static struct memio_owner *new_owner(struct memio_cgroup *g, bool task)
+/* What a task shows of itself: nothing so far. */
+static struct memio_sums *new_sums(void)
+{
+	struct memio_sums *s = kzalloc(sizeof(*s), GFP_ATOMIC | __GFP_NOWARN);
+
+	if (s)
+		raw_spin_lock_init(&s->lock);
+	return s;
+}
+
+/* An owner of a group, with an id; @sums: a task's, or NULL. Held: owners_lock. */
+static struct memio_owner *new_owner(struct memio_cgroup *g, struct memio_sums *sums)
 {
 	struct memio_owner *o;
 
 	lockdep_assert_held(&owners_lock);
 
+	/* The last ones are for groups, which can't do without. */
+	if (sums && owner_ids.nr_used >= owner_ids.slots - owner_ids.slots / 16)
+		return NULL;
 	o = kzalloc(sizeof(*o), GFP_ATOMIC | __GFP_NOWARN);
 	if (!o)
 		return NULL;
-	raw_spin_lock_init(&o->lock);
 	INIT_LIST_HEAD(&o->retiring);
-	o->task = task;
+	o->sums = sums;
 	RCU_INIT_POINTER(o->group, g);
 	o->id = memio_ids_alloc(&owner_ids, o);
 	if (!o->id) {
@@ -86,6 +113,19 @@ static struct memio_owner *new_owner(struct memio_cgroup *g, bool task)
 		return NULL;
 	}
 	list_add_tail(&o->in_group, &g->owners);
+	if (sums)
+		sums->owners++;
+	return o;
+}
+
+/* An owner for a task that has none. Held: owners_lock. */
+static struct memio_owner *new_task_owner(struct memio_cgroup *g)
+{
+	struct memio_sums *sums = new_sums();
+	struct memio_owner *o = sums ? new_owner(g, sums) : NULL;
+
+	if (!o)
+		kfree(sums);
 	return o;
 }
 
@@ -99,12 +139,72 @@ static void free_accounts(struct memio_account *a)
 	}
 }
 
-static void free_owner_rcu(struct rcu_head *rcu)
+static void free_sums_rcu(struct rcu_head *rcu)
 {
-	struct memio_owner *o = container_of(rcu, struct memio_owner, rcu);
+	struct memio_sums *s = container_of(rcu, struct memio_sums, rcu);
 
-	free_accounts(o->accounts);
-	kfree(o);
+	free_accounts(s->accounts);
+	kfree(s);
+}
+
+static void account_read(struct memio_account *a, struct memio_bytes *b)
+{
+	*b = a->carried;
+	memio_meter_read(&a->meter, a->dev, b);
+}
+
+/* Nobody adds to either any more: all of @s goes to @past. Held: owners_lock. */
+static void add_sums(struct memio_sums *past, struct memio_sums *s)
+{
+	struct memio_account *a, *next, *sum;
+	struct memio_bytes b;
+
+	lockdep_assert_held(&owners_lock);
+
+	for (a = s->accounts, s->accounts = NULL; a; a = next) {
+		next = a->next;
+		for (sum = past->accounts; sum; sum = sum->next)
+			if (sum->dev == a->dev)
+				break;
+		if (sum) {
+			account_read(a, &b);
+			memio_bytes_add(&sum->carried, &b);
+			kfree(a);
+		} else {
+			a->next = past->accounts;
+			past->accounts = a;
+		}
+	}
+}
+
+/*
+ * An owner that shared @s is freed, after a grace period since it was last looked up.
+ * Of a process's dead threads those that nobody adds to any more are one, the
+ * last of the list. Held: owners_lock.
+ */
+static void put_sums(struct memio_sums *s)
+{
+	struct memio_sums *past = s;
+
+	lockdep_assert_held(&owners_lock);
+
+	if (--s->owners)
+		return;
+	if (hlist_unhashed(&s->dead)) {
+		call_rcu(&s->rcu, free_sums_rcu);
+		return;
+	}
+	while (past->dead.next)
+		past = hlist_entry(past->dead.next, struct memio_sums, dead);
+	if (past == s)
+		return;
+	hlist_del_init(&s->dead);
+	if (past->owners) {
+		hlist_add_behind(&s->dead, &past->dead);
+	} else {
+		add_sums(past, s);
+		call_rcu(&s->rcu, free_sums_rcu);
+	}
 }
 
 /* Gives an owner up. Held: owners_lock. */
@@ -114,6 +214,20 @@ static void retire(struct memio_owner *o)
 
 	o->retired = jiffies;
 	list_add_tail(&o->retiring, &retired);
+}
+
+/* Nobody looks the owner up any more: nobody adds to its sums. */
+static void free_owner_rcu(struct rcu_head *rcu)
+{
+	struct memio_owner *o = container_of(rcu, struct memio_owner, rcu);
+	unsigned long flags;
+
+	if (o->sums) {
+		raw_spin_lock_irqsave(&owners_lock, flags);
+		put_sums(o->sums);
+		raw_spin_unlock_irqrestore(&owners_lock, flags);
+	}
+	kfree(o);
 }
 
 /* Frees those that nobody can name any more. Returns whether some are left. */
@@ -159,12 +273,18 @@ static struct memio_cgroup *task_group_of(struct task_struct *p)
 	return memio_css_cgroup(task_css_check(p, memio_cgrp_id, true));
 }
 
+/* Not on its way out, and not while there is none left: that takes a while to change. */
+static bool may_be_owner(const struct task_struct *p)
+{
+	return !(p->flags & PF_EXITING) && time_after_eq(jiffies, try_again);
+}
+
 /**
  * __memio_task_owner - make a task an owner
  * @p:	the task: current
  *
  * Context: any, interrupts are turned off.
- * Return: the task's id; its group's if there is none for it.
+ * Return: the task's id; its group's if there is none for it now.
  */
 u32 __memio_task_owner(struct task_struct *p)
 {
@@ -182,20 +302,23 @@ u32 __memio_task_owner(struct task_struct *p)
 	id = p->memio_owner;
 	if (!id) {
 		g = task_group_of(p);
-		o = p->flags & PF_EXITING ? NULL : new_owner(g, true);
-		if (!o && !(p->flags & PF_EXITING))
+		o = may_be_owner(p) ? new_task_owner(g) : NULL;
+		if (o) {
+			/* The owner is complete for whoever sees its id. */
+			smp_store_release(&p->memio_owner, o->id);
+		} else if (!(p->flags & PF_EXITING)) {
 			atomic_long_inc(&g->no_slot);
+			try_again = jiffies + MEMIO_AGAIN;
+		}
 		id = o ? o->id : g->owner;
-		/* The owner is complete for whoever sees its id. */
-		smp_store_release(&p->memio_owner, id);
 	}
 	raw_spin_unlock_irqrestore(&owners_lock, flags);
 	rcu_read_unlock();
 	return id;
 }
 
-/* An owner's account for a device; NULL: no memory. */
-static struct memio_account *account(struct memio_owner *o, struct memio_device *dev)
+/* A task's account for a device; NULL: no memory. */
+static struct memio_account *account(struct memio_sums *o, struct memio_device *dev)
 {
 	struct memio_account *a, *new;
 	unsigned long flags;
@@ -244,8 +367,8 @@ void memio_owner_charge(u32 id, struct memio_device *dev, const struct memio_io 
 	o = memio_owner(id);
 	if (o) {
 		g = rcu_dereference(o->group);
-		if (o->task) {
-			a = account(o, dev);
+		if (o->sums) {
+			a = account(o->sums, dev);
 			if (a)
 				memio_meter_add(&a->meter, dev, io);
 			else
@@ -276,17 +399,11 @@ void memio_owner_dirty(u32 id, int pages)
 	rcu_read_unlock();
 }
 
-static void account_read(struct memio_account *a, struct memio_bytes *b)
-{
-	*b = a->carried;
-	memio_meter_read(&a->meter, a->dev, b);
-}
-
 /*
  * Rates are differences between two updates, which lie at least MEMIO_RATE_NS
  * apart: the reader divides, not the scheduler.
  */
-static void update(struct memio_owner *o, u64 now)
+static void update(struct memio_sums *o, u32 id, u64 now)
 {
 	struct memio_account *a;
 
@@ -300,7 +417,7 @@ static void update(struct memio_owner *o, u64 now)
 	for (a = o->accounts; a; a = a->next) {
 		a->at[0] = a->at[1];
 		account_read(a, &a->at[1]);
-		trace_memio_update(o->id, a->dev->name, o->at_ns[1] - o->at_ns[0],
+		trace_memio_update(id, a->dev->name, o->at_ns[1] - o->at_ns[0],
 				   &a->at[0], &a->at[1]);
 	}
 }
@@ -317,62 +434,37 @@ void memio_owner_update(struct memio_owner *o, u64 now)
 {
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&o->lock, flags);
-	update(o, now);
-	raw_spin_unlock_irqrestore(&o->lock, flags);
+	raw_spin_lock_irqsave(&o->sums->lock, flags);
+	update(o->sums, o->id, now);
+	raw_spin_unlock_irqrestore(&o->sums->lock, flags);
 }
 
 /**
- * __memio_task_update - a task with an owner leaves the CPU
+ * memio_task_update - a task with an owner leaves the CPU
  * @p:		the task
  * @now:	the run queue's clock
  *
  * Context: with the run queue's lock, interrupts off.
  */
-void __memio_task_update(struct task_struct *p, u64 now)
+void memio_task_update(struct task_struct *p, u64 now)
 {
 	struct memio_owner *o;
 
 	rcu_read_lock();
 	o = memio_owner(READ_ONCE(p->memio_owner));
-	if (o && o->task &&
-	    (s64)(now - READ_ONCE(o->at_ns[1])) >= (s64)MEMIO_RATE_NS)
+	if (o && o->sums &&
+	    (s64)(now - READ_ONCE(o->sums->at_ns[1])) >= (s64)MEMIO_RATE_NS)
 		memio_owner_update(o, now);
 	rcu_read_unlock();
 }
 
 /* ---- the end of an owner ---- */
 
-/* Adds an owner's sums to a list, of which there is one entry for each device. */
-static void add_accounts(struct memio_account **list, struct memio_owner *o)
-{
-	struct memio_account *a, *sum;
-	struct memio_bytes b;
-
-	for (a = o->accounts; a; a = a->next) {
-		account_read(a, &b);
-		for (sum = *list; sum; sum = sum->next)
-			if (sum->dev == a->dev)
-				break;
-		if (!sum) {
-			sum = kzalloc(sizeof(*sum), GFP_ATOMIC | __GFP_NOWARN);
-			if (!sum)
-				continue;
-			memio_meter_init(&sum->meter);
-			sum->dev = a->dev;
-			sum->next = *list;
-			*list = sum;
-		}
-		memio_bytes_add(&sum->carried, &b);
-	}
-}
-
 /**
  * __memio_exit - a task with an owner is gone
  * @p:	the task
  *
- * Its sums go to those of its thread group. What moves for it from here on is
- * its group's.
+ * Its sums are its process's from here on, with what is still to come for it.
  *
  * Context: with p->sighand->siglock.
  */
@@ -384,11 +476,11 @@ void __memio_exit(struct task_struct *p)
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&owners_lock, flags);
 	o = memio_owner(p->memio_owner);
-	if (o && o->task) {
+	if (o && o->sums) {
 		retire(o);
 		/* The last thread's are of no use to anybody. */
 		if (!thread_group_leader(p))
-			add_accounts(&p->signal->memio, o);
+			hlist_add_head(&o->sums->dead, &p->signal->memio);
 	}
 	WRITE_ONCE(p->memio_owner, 0);
 	raw_spin_unlock_irqrestore(&owners_lock, flags);
@@ -397,12 +489,48 @@ void __memio_exit(struct task_struct *p)
 }
 
 /**
- * memio_signal_free - free what the dead threads of a process have left
+ * memio_signal_free - forget what the dead threads of a process have left
  * @sig:	the process's
  */
 void memio_signal_free(struct signal_struct *sig)
 {
-	free_accounts(sig->memio);
+	struct hlist_node *next;
+	struct memio_sums *s;
+	unsigned long flags;
+
+	if (hlist_empty(&sig->memio))
+		return;
+	raw_spin_lock_irqsave(&owners_lock, flags);
+	hlist_for_each_entry_safe(s, next, &sig->memio, dead) {
+		hlist_del_init(&s->dead);
+		/* Else put_sums() will. */
+		if (!s->owners)
+			call_rcu(&s->rcu, free_sums_rcu);
+	}
+	raw_spin_unlock_irqrestore(&owners_lock, flags);
+}
+
+/**
+ * memio_dead_threads - go through what the dead threads of a process have moved
+ * @sig:	the process's
+ * @add:	called for each account
+ * @arg:	for @add
+ *
+ * Context: with the process's siglock, so that no thread exits meanwhile.
+ */
+void memio_dead_threads(struct signal_struct *sig,
+			void (*add)(void *arg, struct memio_account *a), void *arg)
+{
+	struct memio_account *a;
+	struct memio_sums *s;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&owners_lock, flags);
+	hlist_for_each_entry(s, &sig->memio, dead)
+		/* Pairs with the release in account(). */
+		for (a = smp_load_acquire(&s->accounts); a; a = smp_load_acquire(&a->next))
+			add(arg, a);
+	raw_spin_unlock_irqrestore(&owners_lock, flags);
 }
 
 /**
@@ -422,11 +550,9 @@ void memio_owner_move(struct task_struct *p, struct memio_cgroup *g)
 	old = memio_owner(p->memio_owner);
 	if (!old || rcu_access_pointer(old->group) == g)
 		goto out;
-	if (old->task) {
-		new = new_owner(g, true);
-		if (new)
-			add_accounts(&new->accounts, old);
-		else
+	if (old->sums) {
+		new = new_owner(g, old->sums);
+		if (!new)
 			atomic_long_inc(&g->no_slot);
 		retire(old);
 	}
@@ -451,7 +577,7 @@ int memio_owner_init_group(struct memio_cgroup *g)
 	struct memio_owner *o;
 
 	scoped_guard(raw_spinlock_irqsave, &owners_lock)
-		o = new_owner(g, false);
+		o = new_owner(g, NULL);
 	if (!o)
 		return -ENOMEM;
 	g->owner = o->id;
@@ -484,5 +610,8 @@ void memio_owner_offline_group(struct memio_cgroup *g)
 /* Before the root group is made. */
 void memio_owner_init(void)
 {
-	memio_ids_init(&owner_ids, MEMIO_SLOTS, MEMIO_MIN_FREE);
+	unsigned int slots = clamp(memio_max_owners, 64U, (unsigned int)MEMIO_SLOTS);
+
+	try_again = jiffies;
+	memio_ids_init(&owner_ids, slots, min(slots / 4, MEMIO_MIN_FREE));
 }

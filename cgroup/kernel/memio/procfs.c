@@ -56,21 +56,23 @@ static void add_task(struct report *r, struct task_struct *p, u64 now)
 {
 	struct memio_account *a;
 	struct memio_owner *o;
+	struct memio_sums *s;
 	unsigned long flags;
 	struct line *line;
 	u64 ns;
 
 	rcu_read_lock();
 	o = memio_owner(READ_ONCE(p->memio_owner));
-	if (!o || !o->task)
+	if (!o || !o->sums)
 		goto out;
 
 	memio_owner_update(o, now);
-	raw_spin_lock_irqsave(&o->lock, flags);
-	ns = o->at_ns[0] ? o->at_ns[1] - o->at_ns[0] : 0;
+	s = o->sums;
+	raw_spin_lock_irqsave(&s->lock, flags);
+	ns = s->at_ns[0] ? s->at_ns[1] - s->at_ns[0] : 0;
 	r->window_ns = max(r->window_ns, ns);
-	r->updated_ns = max(r->updated_ns, o->at_ns[1]);
-	for (a = o->accounts; a; a = a->next) {
+	r->updated_ns = max(r->updated_ns, s->at_ns[1]);
+	for (a = s->accounts; a; a = a->next) {
 		line = &r->dev[a->dev->id];
 		memio_bytes_add(&line->sum, &a->carried);
 		memio_meter_read(&a->meter, a->dev, &line->sum);
@@ -79,14 +81,21 @@ static void add_task(struct report *r, struct task_struct *p, u64 now)
 		line->bps[2] += rate(a->at[0].read, a->at[1].read, ns);
 		line->bps[3] += rate(a->at[0].write, a->at[1].write, ns);
 	}
-	raw_spin_unlock_irqrestore(&o->lock, flags);
+	raw_spin_unlock_irqrestore(&s->lock, flags);
 out:
 	rcu_read_unlock();
 }
 
+static void add_dead(void *report, struct memio_account *a)
+{
+	struct line *line = &((struct report *)report)->dev[a->dev->id];
+
+	memio_bytes_add(&line->sum, &a->carried);
+	memio_meter_read(&a->meter, a->dev, &line->sum);
+}
+
 static void add_process(struct report *r, struct task_struct *p, u64 now)
 {
-	struct memio_account *a;
 	struct task_struct *t;
 	unsigned long flags;
 
@@ -95,8 +104,7 @@ static void add_process(struct report *r, struct task_struct *p, u64 now)
 	/* With the lock, no thread goes from the list to signal->memio. */
 	for_each_thread(p, t)
 		add_task(r, t, now);
-	for (a = p->signal->memio; a; a = a->next)
-		memio_bytes_add(&r->dev[a->dev->id].sum, &a->carried);
+	memio_dead_threads(p->signal, add_dead, r);
 	unlock_task_sighand(p, &flags);
 }
 
@@ -130,7 +138,7 @@ static int membw_show(struct seq_file *m, struct task_struct *task, bool whole)
 
 	if (perfmon_capable())
 		memio_sampler_want();
-	memio_stock_drain();
+	memio_stock_drain_read();
 	now = local_clock();
 	if (whole)
 		add_process(r, task, now);

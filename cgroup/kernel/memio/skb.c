@@ -21,11 +21,11 @@
  *	claimed			1514	1514	66	-	a packet was dropped
  *	unclaimed						54
  *
- * Beside its data a packet costs descriptors. What a device reads and writes of
- * them is its driver's affair; taken here is what is common among Ethernet devices.
- * Sending: 16 bytes are read for each piece, and for what is to be computed
- * (checksum, segmentation); 8 are written when it is done. Receiving: 16 are read
- * for the buffer, and written with its length. A virtio device moves more.
+ * Beside its data a packet costs descriptors. What a device reads and writes of them
+ * its driver says (struct memio_ring). Of one that does not, what is common among
+ * Ethernet devices is taken. Sending: 16 bytes are read for each piece, and for
+ * what is to be computed (checksum, segmentation); 8 are written when it is done.
+ * Receiving: 16 are read for the buffer, and written with its length.
  */
 
 #include <linux/bits.h>
@@ -39,7 +39,19 @@
 #include "internal.h"
 
 #define DESCRIPTOR	16		/* bytes */
-#define TX_DONE		8
+
+static const struct memio_ring common_ring = {
+	.tx_piece = DESCRIPTOR,
+	.tx_offload = DESCRIPTOR,
+	.tx_done = 8,
+	.rx_free = DESCRIPTOR,
+	.rx_packet = DESCRIPTOR,
+};
+
+static const struct memio_ring *ring_of(const struct net_device *dev)
+{
+	return dev->memio_ring ?: &common_ring;
+}
 
 /*
  * How many bytes the lines of a received packet have beside its own: half a line at its
@@ -71,7 +83,8 @@ static void set_rx(struct sk_buff *skb, u16 dev, u32 bytes)
 
 void __memio_skb_rx(struct sk_buff *skb)
 {
-	static const struct memio_move fill = { .to = DESCRIPTOR, .to_lines = MEMIO_LINE };
+	const struct memio_ring *ring = ring_of(skb->dev);
+	struct memio_move fill = { .to = ring->rx_free, .to_lines = MEMIO_LINE };
 	u16 id = skb->dev->memio_dev;
 	struct memio_move move = {};
 	u32 bytes = skb->len;
@@ -83,8 +96,8 @@ void __memio_skb_rx(struct sk_buff *skb)
 	/* The driver has taken the Ethernet header off. */
 	if (skb_mac_header_was_set(skb))
 		bytes += skb->data - skb_mac_header(skb);
-	set_rx(skb, id, bytes + DESCRIPTOR);
-	move.from = bytes + DESCRIPTOR;
+	set_rx(skb, id, bytes + ring->rx_packet);
+	move.from = bytes + ring->rx_packet;
 	move.from_lines = round_up(bytes, MEMIO_LINE) + MEMIO_LINE;
 	memio_charge(id, 0, &move, MEMIO_TOTAL);
 	/* Filling the ring is the driver's business, not the reader's. */
@@ -125,8 +138,31 @@ void __memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 bytes)
 {
 	if (rx_bytes(skb))
 		claim(skb, memio_current_owner() ?: READ_ONCE(sk->sk_memio), bytes,
-		      sk->sk_protocol == IPPROTO_TCP ? 0 : rest_of(skb));
+		      sk->sk_type == SOCK_STREAM ? 0 : rest_of(skb));
 }
+
+void __memio_skb_delivered(struct sock *sk, struct sk_buff *skb)
+{
+	/* Not by the current task, whatever runs: it may only poll the device. */
+	if (!skb_shared(skb))
+		claim(skb, READ_ONCE(sk->sk_memio), U32_MAX, rest_of(skb));
+}
+EXPORT_SYMBOL(__memio_skb_delivered);
+
+u32 __memio_skb_lend(struct sk_buff *clone, struct sk_buff *skb)
+{
+	u32 lent = rx_bytes(skb) ? skb->memio : 0;
+
+	__memio_skb_merge(clone, skb);
+	return lent;
+}
+EXPORT_SYMBOL(__memio_skb_lend);
+
+void __memio_skb_lent_back(struct sk_buff *skb, u32 lent)
+{
+	skb->memio = lent;
+}
+EXPORT_SYMBOL(__memio_skb_lent_back);
 
 void __memio_skb_copied(struct sk_buff *skb)
 {
@@ -172,6 +208,20 @@ void __memio_skb_tx(struct sk_buff *skb, const struct sock *sk)
 		skb->memio = READ_ONCE(sk->sk_memio);
 }
 
+void __memio_skb_tx_own(struct sk_buff *skb, const struct sock *sk)
+{
+	if (!skb->memio && !skb->memio_rx)
+		skb->memio = READ_ONCE(sk->sk_memio);
+}
+
+void __memio_skb_piece(struct sk_buff *to, const struct sk_buff *from)
+{
+	to->memio_rx = from->memio_rx;
+	to->memio = from->memio;
+	__memio_skb_copied(to);
+}
+EXPORT_SYMBOL(__memio_skb_piece);
+
 bool __memio_skb_of(const struct sk_buff *skb, const struct sock *sk)
 {
 	return skb->memio == READ_ONCE(sk->sk_memio);
@@ -180,6 +230,8 @@ bool __memio_skb_of(const struct sk_buff *skb, const struct sock *sk)
 void __memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb,
 		      const struct net_device *dev)
 {
+	const struct memio_ring *ring = ring_of(dev);
+
 	tx->dev = dev->memio_dev;
 	if (!tx->dev)
 		return;
@@ -188,19 +240,25 @@ void __memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb,
 	if (!tx->owner && !tx->forwarded && skb->sk && sk_fullsock(skb->sk))
 		tx->owner = READ_ONCE(skb->sk->sk_memio);
 	tx->bytes = skb->len;
-	tx->descriptors = 1 + skb_shinfo(skb)->nr_frags +
-			  (skb->ip_summed == CHECKSUM_PARTIAL);
+	tx->pieces = 1 + skb_shinfo(skb)->nr_frags;
+	tx->beside = ring->tx_packet + tx->pieces * ring->tx_piece;
+	if (skb->ip_summed == CHECKSUM_PARTIAL)
+		tx->beside += ring->tx_offload;
+	tx->done = ring->tx_done;
 }
 EXPORT_SYMBOL(__memio_tx_begin);
 
 /* What the kernel makes by itself (ARP, ND) is the root's; what is forwarded, nobody's. */
 void __memio_tx_done(const struct memio_tx *tx)
 {
-	/* Pieces mostly begin with a page and end within a line. */
+	/*
+	 * Pieces mostly begin with a page and end within a line, and what is
+	 * read of a ring for each lies beside that for the one before.
+	 */
 	struct memio_move move = {
-		.to = tx->bytes + tx->descriptors * DESCRIPTOR,
-		.from = TX_DONE,
-		.to_lines = tx->bytes + tx->descriptors * (MEMIO_LINE + MEMIO_LINE / 2),
+		.to = tx->bytes + tx->beside,
+		.from = tx->done,
+		.to_lines = tx->bytes + (tx->pieces + 1) * (MEMIO_LINE + MEMIO_LINE / 2),
 		.from_lines = MEMIO_LINE,
 	};
 
@@ -209,10 +267,23 @@ void __memio_tx_done(const struct memio_tx *tx)
 }
 EXPORT_SYMBOL(__memio_tx_done);
 
-void __memio_sock_used(struct sock *sk)
+void __memio_sock_follow(struct sock *sk, const struct sock *used)
 {
-	u32 owner = memio_current_owner();
+	u32 owner = READ_ONCE(used->sk_memio);
 
-	if (sk && owner && READ_ONCE(sk->sk_memio) != owner)
+	if (READ_ONCE(sk->sk_memio) != owner)
 		WRITE_ONCE(sk->sk_memio, owner);
 }
+
+void __memio_sock_used(struct sock *sk)
+{
+	u32 owner;
+
+	/* These never reach a device. */
+	if (!sk || sk->sk_family == AF_UNIX || sk->sk_family == AF_NETLINK)
+		return;
+	owner = memio_current_owner();
+	if (owner && READ_ONCE(sk->sk_memio) != owner)
+		WRITE_ONCE(sk->sk_memio, owner);
+}
+EXPORT_SYMBOL(__memio_sock_used);

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Tables of benchmarks/overhead/overhead. .values[KERNEL][PHASE][BENCH] is an array of the
+# runs' values.
+
+def median: sort | length as $n | if $n == 0 then null
+	elif $n % 2 == 1 then .[($n - 1) / 2] else (.[$n / 2 - 1] + .[$n / 2]) / 2 end;
+# One value has none; disk is split by what the host did, and may have fewer than runs.
+def spread: if length < 2 then null else median as $m
+	| if $m == 0 then 0 else (max - min) / $m * 100 end end;
+def to($digits): pow(10; $digits) as $p | . * $p | round / $p;
+def of($k; $p; $b): .values[$k][$p][$b] // [];
+
+# Columns of path lengths: [name, kernel, phase, the stock kernel's phase]
+def columns: [["off", "off", "plain", "plain"], ["on", "on", "plain", "plain"],
+	["io", "on", "io", "io"], ["armed", "on", "armed", "io"]];
+
+def benches: ["syscall", "pipe", "ring", "ring-packet", "hackbench", "iperf3", "iperf3-100", "rr",
+	"ab", "ab-keep", "packet", "disk", "disk-sleep"];
+
+# How much more in %, a number; null if there is none.
+def more($b; $c): (of($c[1]; $c[2]; $b) | median) as $x | (of("stock"; $c[3]; $b) | median) as $s
+	| if $x == null or $s == null then null else ($x / $s - 1) * 100 end;
+
+def uncertain($b; $c): more($b; $c) as $d
+	| [of($c[1]; $c[2]; $b), of("stock"; $c[3]; $b)] | map(spread)
+	| any(. == null) or max > ($d | fabs);
+
+def signed: to(2) | if . > 0 then "+\(.)" else "\(.)" end;
+
+def table_paths:
+	["", "stock", "off", "on", "io", "armed"],
+	(benches[] as $b | select(of("stock"; "plain"; $b) | length > 0)
+	 | [$b, (of("stock"; "plain"; $b) | median | to(if . < 100 then 3 else 1 end))] +
+	   [columns[] as $c | more($b; $c) as $d | if $d == null then "-" else
+		($d | signed) + (if uncertain($b; $c) then "!" else "" end) end]);
+
+def table_spread:
+	["", "stock", "stock io", "off", "on", "io", "armed"],
+	(benches[] as $b | select(of("stock"; "plain"; $b) | length > 0)
+	 | [$b] +
+	   ([of("stock"; "plain"; $b), of("stock"; "io"; $b), of("off"; "plain"; $b),
+	     of("on"; "plain"; $b), of("on"; "io"; $b), of("on"; "armed"; $b)]
+	    | map(spread | if . == null then "-" else to(2) end)));
+
+def plot_paths:
+	["", "off", "on", "io", "armed"],
+	(benches[] as $b | select(of("stock"; "plain"; $b) | length > 0)
+	 | [$b] + [columns[] as $c | more($b; $c) | if . == null then "-" else to(3) end]);
+
+# Instructions in a second of doing nothing, with the sampler less without.
+def sampler: (of("on"; "armed"; "idle") | median) as $a | (of("on"; "io"; "idle") | median) as $i
+	| if $a == null or $i == null then null else $a - $i end;
+
+def table_sampler:
+	["", "value"],
+	(sampler as $s | select($s != null)
+	 | ["instructions a second", ($s | round)],
+	   ["% of a CPU at 3e9 instructions a second", ($s / 3e9 * 100 | to(4))],
+	   ["MSR reads in a window of 10 ms", (of("on"; "armed"; "msr-reads") | median)],
+	   ["% of a CPU if a read takes 500 ns besides",
+	    ((of("on"; "armed"; "msr-reads") | median) * 100 * 500e-9 * 100 + $s / 3e9 * 100 | to(3))]);
+
+def table_sizes:
+	["", "stock", "patched"],
+	((.values.stock.slab // {}) | keys_unsorted[]) as $b
+	| [$b, (of("stock"; "slab"; $b) | median), (of("on"; "slab"; $b) | median)];
+
+# Functions whose length is known come first.
+def table_code:
+	["", "stock", "patched", "memio's no-ops"],
+	(((.values.on.code // {}) | keys_unsorted) as $known
+	 | ((.values.on["no-ops"] // {}) | keys_unsorted) as $hooked
+	 | ($known + ($hooked - $known))[] as $b
+	 | [$b, (of("stock"; "code"; $b)[0] // "-"), (of("on"; "code"; $b)[0] // "-"),
+	    (of("on"; "no-ops"; $b)[0] // 0)]),
+	(select(.values.on["no-ops"]) | ["all", "-", "-", ([.values.on["no-ops"][][0]] | add)]);
+
+def table_kunit:
+	["", "ns", "spread, %"],
+	((.values.on.kunit // {}) | keys_unsorted[]) as $b
+	| [$b, (of("on"; "kunit"; $b) | median | to(1)), (of("on"; "kunit"; $b) | spread | if . == null then "-" else to(0) end)];
+
+def table_contend:
+	["", "ns", "spread, %"],
+	((.values.on.contend // {}) | keys_unsorted[]) as $b
+	| [$b, (of("on"; "contend"; $b) | median | to(1)), (of("on"; "contend"; $b) | spread | if . == null then "-" else to(0) end)];
+
+# Difference in instructions.
+def instructions($b; $c): (of($c[1]; $c[2]; $b) | median) as $x
+	| (of("stock"; $c[3]; $b) | median) as $s
+	| if $x == null or $s == null then null else $x - $s end;
+
+def percent: if . == null then null else signed + " %" end;
+def ns: if . == null then null else "\(to(1)) ns" end;
+def kunit($b): of("on"; "kunit"; $b) | median | ns;
+
+def goal($what; $seed; $target; $ours): if $ours == null then empty else [$what, $seed, $target, $ours] end;
+
+def table_goals:
+	columns as $c
+	| ["", "seed", "target", "memio"],
+	  goal("charge one IO (task and device)"; "120 ns"; "<= 10 ns"; kunit("charge_one")),
+	  goal("  alternating owners"; "-"; "-"; kunit("charge_alternating")),
+	  goal("counters read in the dequeue path"; "14,580 ns"; "0: cached"; (kunit("update_due") | if . == null then null else "0; " + . + " each 100 ms" end)),
+	  goal("dequeue, task with IO"; "+9,400 ns"; "<= +60 ns"; kunit("update")),
+
+	  goal("switch, task without IO"; "+600 ns"; "<= 6 instr. a dequeue";
+	    (instructions("pipe"; $c[1]) | if . == null then null else "\(to(1)) instr. a switch" end)),
+	  goal("  memio=off"; "-"; "<= +0.1 %"; (more("pipe"; $c[0]) | percent)),
+	  goal("switch with IO (lat_ctx)"; "9 -> 31 us"; "<= +2 %"; (more("ring"; $c[2]) | percent)),
+	  goal("  with IO since the last switch"; "-"; "-"; (more("ring-packet"; $c[2]) | percent)),
+	  goal("hackbench"; "no difference"; "<= +0.5 %"; (more("hackbench"; $c[1]) | percent)),
+	  goal("Apache bench, worst case"; "-16 %"; "<= +1 % instr.";
+	    ([more("ab"; $c[2]), more("ab-keep"; $c[2])] | max | percent)),
+	  goal("sampler"; "-"; "<= 0.2 % of a CPU";
+	    (sampler | if . == null then null else "\(. / 3e9 * 100 | to(3)) %" end));

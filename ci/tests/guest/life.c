@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tasks that come, go and change, each with a known number of direct reads of 4 KiB
+ *
+ *	life read DISK N		N reads
+ *	life exec DISK N TIMES		N reads in each of TIMES programs, by exec
+ *	life threads DISK N		N reads in each of four threads, of which one
+ *					ends before the others
+ *	life threadexec DISK N		N reads in each of two threads, then the one that
+ *					is not the leader does the exec
+ *	life leader DISK N		N reads in each of two threads, of which the leader
+ *					ends first
+ *	life forks DISK SECONDS WORKERS	children that read once and exit, one after the
+ *					other in each worker; prints how many
+ *	life stream DISK SECONDS THREADS
+ *					reads until time is over, one fails, or SIGTERM
+ *					comes; prints how many succeeded, and how many failed
+ *	life dirty DISK MIB		writes through the page cache, stops itself, and
+ *					calls fsync() when it is continued
+ *	life show			nothing of all that
+ *
+ * At certain times, those of a process with a name each, it shows the figures of
+ * memio: lines of /proc/PID/membw, with "WHEN process" in front, and those of each
+ * task's file, with "WHEN thread". They are read only then, as reading has an
+ * effect: it makes CPUs hand on what they have gathered.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BLOCK		4096
+#define BLOCKS		4096	/* of the disk that are read */
+#define THREADS		64
+
+static int disk;
+static long number;
+static double until;
+static int stop;
+static pthread_barrier_t all_done, may_end;
+static char **args;
+
+struct work {
+	pthread_t thread;
+	unsigned long good, bad;
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static void *buffer(void)
+{
+	void *p = aligned_alloc(BLOCK, BLOCK);
+
+	if (!p)
+		errx(1, "no memory");
+	return p;
+}
+
+static bool read_block(void *to, unsigned long i)
+{
+	return pread(disk, to, BLOCK, (off_t)(i % BLOCKS) * BLOCK) == BLOCK;
+}
+
+static void read_blocks(long n)
+{
+	void *to = buffer();
+	long i;
+
+	for (i = 0; i < n; i++)
+		if (!read_block(to, i))
+			err(1, "read");
+	free(to);
+}
+
+static void show_file(const char *when, const char *what, const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char line[1024];
+
+	if (!f)
+		err(1, "%s", path);
+	while (fgets(line, sizeof(line), f))
+		printf("%s %s %s", when, what, line);
+	if (ferror(f))
+		err(1, "%s", path);
+	fclose(f);
+}
+
+static void show(const char *when)
+{
+	DIR *d = opendir("/proc/self/task");
+	struct dirent *e;
+	char path[300];
+
+	snprintf(path, sizeof(path), "/proc/%d/membw", getpid());
+	show_file(when, "process", path);
+	if (!d)
+		err(1, "/proc/self/task");
+	while ((e = readdir(d))) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%s/membw", e->d_name);
+		show_file(when, "thread", path);
+	}
+	closedir(d);
+	fflush(stdout);
+}
+
+/* A thread that was joined may not be gone yet. */
+static void wait_for_threads(int wanted)
+{
+	struct dirent *e;
+	int n = 0;
+	DIR *d;
+
+	while (n != wanted) {
+		usleep(1000);
+		d = opendir("/proc/self/task");
+		if (!d)
+			err(1, "/proc/self/task");
+		for (n = 0; (e = readdir(d));)
+			n += e->d_name[0] != '.';
+		closedir(d);
+	}
+}
+
+static pthread_t start(void *(*what)(void *), void *with)
+{
+	pthread_t thread;
+
+	errno = pthread_create(&thread, NULL, what, with);
+	if (errno)
+		err(1, "pthread_create");
+	return thread;
+}
+
+static void *read_and_end(void *unused)
+{
+	read_blocks(number);
+	return unused;
+}
+
+static void *read_and_stay(void *unused)
+{
+	read_blocks(number);
+	pthread_barrier_wait(&all_done);
+	pthread_barrier_wait(&may_end);
+	return unused;
+}
+
+static void threads(void)
+{
+	pthread_t early, late[2];
+	int i;
+
+	pthread_barrier_init(&all_done, NULL, 3);
+	pthread_barrier_init(&may_end, NULL, 3);
+	early = start(read_and_end, NULL);
+	for (i = 0; i < 2; i++)
+		late[i] = start(read_and_stay, NULL);
+	read_blocks(number);
+	pthread_join(early, NULL);
+	pthread_barrier_wait(&all_done);
+	wait_for_threads(3);
+	show("three");
+	pthread_barrier_wait(&may_end);
+	for (i = 0; i < 2; i++)
+		pthread_join(late[i], NULL);
+	wait_for_threads(1);
+	show("one");
+}
+
+static void become_show(void)
+{
+	execl("/proc/self/exe", "life", "show", NULL);
+	err(1, "exec");
+}
+
+static void *read_and_exec(void *unused)
+{
+	read_blocks(number);
+	become_show();
+	return unused;
+}
+
+static void *outlive(void *unused)
+{
+	char path[64], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", getpid());
+	while (state != 'Z') {
+		usleep(1000);
+		f = fopen(path, "r");
+		if (!f || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+			err(1, "%s", path);
+		fclose(f);
+	}
+	read_blocks(number);
+	show("orphan");
+	exit(0);
+	return unused;
+}
+
+static void exec_again(long times)
+{
+	char left[24];
+
+	if (times <= 1) {
+		show("end");
+		return;
+	}
+	snprintf(left, sizeof(left), "%ld", times - 1);
+	execl("/proc/self/exe", "life", "exec", args[2], args[3], left, NULL);
+	err(1, "exec");
+}
+
+static unsigned long fork_until(void)
+{
+	void *to = buffer();
+	unsigned long n;
+	int status;
+	pid_t pid;
+
+	for (n = 0; now() < until; n++) {
+		pid = fork();
+		if (pid < 0)
+			err(1, "fork");
+		if (!pid)
+			_exit(!read_block(to, n));
+		if (waitpid(pid, &status, 0) != pid || status)
+			errx(1, "a child could not read");
+	}
+	return n;
+}
+
+static void forks(long workers)
+{
+	unsigned long *n, sum = 0;
+	int status = 0, failed = 0;
+	long i;
+
+	n = mmap(NULL, workers * sizeof(*n), PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (n == MAP_FAILED)
+		err(1, "mmap");
+	for (i = 0; i < workers; i++) {
+		switch (fork()) {
+		case -1:
+			err(1, "fork");
+		case 0:
+			n[i] = fork_until();
+			_exit(0);
+		}
+	}
+	while (wait(&status) > 0)
+		failed |= status;
+	if (failed)
+		errx(1, "a worker failed");
+	for (i = 0; i < workers; i++)
+		sum += n[i];
+	printf("%lu\n", sum);
+}
+
+static void on_term(int sig)
+{
+	__atomic_store_n(&stop, sig, __ATOMIC_RELAXED);
+}
+
+static void *read_until(void *arg)
+{
+	struct work *w = arg;
+	void *to = buffer();
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED) && !w->bad && now() < until) {
+		if (read_block(to, w->good + w->bad))
+			w->good++;
+		else
+			w->bad++;
+	}
+	pthread_barrier_wait(&all_done);
+	pthread_barrier_wait(&may_end);
+	return NULL;
+}
+
+static void stream(long n)
+{
+	unsigned long good = 0, bad = 0;
+	struct work work[THREADS] = {};
+	long i;
+
+	if (n > THREADS)
+		errx(2, "at most %d threads", THREADS);
+	signal(SIGTERM, on_term);
+	pthread_barrier_init(&all_done, NULL, n + 1);
+	pthread_barrier_init(&may_end, NULL, n + 1);
+	for (i = 0; i < n; i++)
+		work[i].thread = start(read_until, &work[i]);
+	pthread_barrier_wait(&all_done);
+	for (i = 0; i < n; i++) {
+		good += work[i].good;
+		bad += work[i].bad;
+	}
+	printf("done %lu %lu\n", good, bad);
+	show("end");
+	pthread_barrier_wait(&may_end);
+	for (i = 0; i < n; i++)
+		pthread_join(work[i].thread, NULL);
+}
+
+static void dirty(long mib)
+{
+	void *page = buffer();
+	long i;
+
+	memset(page, 1, BLOCK);
+	for (i = 0; i < mib * (1 << 20) / BLOCK; i++)
+		if (write(disk, page, BLOCK) != BLOCK)
+			err(1, "write");
+	raise(SIGSTOP);
+	if (fsync(disk))
+		err(1, "fsync");
+	show("end");
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	bool cached = !strcmp(what, "dirty");
+	long more = argc > 4 ? atol(argv[4]) : 0;
+
+	args = argv;
+	if (argc == 2 && !strcmp(what, "show")) {
+		show("show");
+		return 0;
+	}
+	if (argc < 4)
+		errx(2, "usage: see life.c");
+	disk = open(argv[2], cached ? O_RDWR : O_RDONLY | O_DIRECT);
+	if (disk < 0)
+		err(1, "%s", argv[2]);
+	number = atol(argv[3]);
+	until = now() + number;
+
+	if (!strcmp(what, "read")) {
+		read_blocks(number);
+	} else if (!strcmp(what, "exec")) {
+		read_blocks(number);
+		exec_again(more);
+	} else if (!strcmp(what, "threads")) {
+		threads();
+	} else if (!strcmp(what, "threadexec")) {
+		read_blocks(number);
+		start(read_and_exec, NULL);
+		pause();
+	} else if (!strcmp(what, "leader")) {
+		read_blocks(number);
+		start(outlive, NULL);
+		pthread_exit(NULL);
+	} else if (!strcmp(what, "forks")) {
+		forks(more);
+	} else if (!strcmp(what, "stream")) {
+		stream(more);
+	} else if (cached) {
+		dirty(number);
+	} else {
+		errx(2, "%s: what?", what);
+	}
+	return 0;
+}

@@ -1,0 +1,1435 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Both ends of the network's paths, for ci/tests/memio-net-paths
+ *
+ *	netpaths COMMAND [ARG...]
+ *
+ * In the peer's namespace runs `peer`, which does what it is asked for. In the guest
+ * run all others. Tasks put themselves into groups below /sys/fs/cgroup/net: `ask` is
+ * who asks the peer, `p`, `c` and `d` are those a case is about.
+ *
+ * tcp HOST WAY HOW HAND BYTES sends to or receives from the peer so many bytes. HAND
+ * says how the task in `c` that does so comes by its socket: `self` connects it,
+ * `fork` has it from its parent in `p` that has connected it, `asked` from one that has
+ * asked for the bytes as well, `accept` from one that has accepted it, `scm` gets it in
+ * a message from a task in `p`. udp HOST WAY HOW COUNT
+ * SIZE is about datagrams. HOW is the way that they are sent or received; the table of
+ * commands has those of the others. Prints `KEY VALUE` lines: what it moved, by its own
+ * count.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <liburing.h>
+#include <linux/filter.h>
+#include <linux/if_packet.h>
+#include <linux/tcp.h>
+#include <net/ethernet.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/icmp6.h>
+#include <netinet/ip_icmp.h>
+#include <netinet/udp.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PORT		7000		/* the peer's: TCP */
+#define PORT_MPTCP	7001
+#define PORT_ASK	7002		/* UDP */
+#define PORT_SINK	7003
+#define PORT_HERE	9000		/* the guest's */
+#define REQUEST		64		/* bytes */
+#define CHUNK		(64 << 10)
+#define ETHERTYPE	0x88b5		/* for local experiments */
+#define PROTOCOL	253		/* likewise */
+#define GROUP		"239.1.1.1"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT	103
+#endif
+
+static char buffer[CHUNK];
+static volatile sig_atomic_t ended;
+
+static void on_term(int sig)
+{
+	(void)sig;
+	ended = 1;
+}
+
+static void until_term(void)
+{
+	struct sigaction action = { .sa_handler = on_term };
+
+	sigaction(SIGTERM, &action, NULL);
+}
+
+/* ---- groups and processes ---- */
+
+static void enter(const char *group)
+{
+	char name[128];
+	int fd;
+
+	snprintf(name, sizeof(name), "/sys/fs/cgroup/net/%s/cgroup.procs", group);
+	fd = open(name, O_WRONLY);
+	if (fd < 0 || write(fd, "0", 1) != 1)
+		err(1, "%s", name);
+	close(fd);
+}
+
+static pid_t start(void)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		err(1, "fork");
+	if (!pid)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return pid;
+}
+
+static void finish(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid || status)
+		errx(1, "a child failed: %x", status);
+}
+
+/* Goes on as a task in another group, while its parent, without @fd, waits for it. */
+static void child_in(const char *group, int fd)
+{
+	pid_t pid = start();
+
+	if (!pid) {
+		enter(group);
+		return;
+	}
+	close(fd);
+	finish(pid);
+	exit(0);
+}
+
+/* ---- addresses and sockets ---- */
+
+static socklen_t address(const char *host, int port, struct sockaddr_storage *to)
+{
+	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST }, *found;
+	char service[8];
+	socklen_t length;
+
+	snprintf(service, sizeof(service), "%d", port);
+	hints.ai_socktype = SOCK_DGRAM;
+	if (getaddrinfo(host, service, &hints, &found))
+		errx(1, "%s: no address", host);
+	length = found->ai_addrlen;
+	memcpy(to, found->ai_addr, length);
+	freeaddrinfo(found);
+	return length;
+}
+
+static int new_socket(int family, int type, int protocol)
+{
+	int fd = socket(family, type, protocol);
+
+	if (fd < 0)
+		err(1, "socket %d %d %d", family, type, protocol);
+	return fd;
+}
+
+static void set(int fd, int level, int name, int value)
+{
+	if (setsockopt(fd, level, name, &value, sizeof(value)))
+		err(1, "setsockopt %d %d", level, name);
+}
+
+static void set_timeout(int fd, int ms)
+{
+	struct timeval t = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
+
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)))
+		err(1, "SO_RCVTIMEO");
+}
+
+static int connect_to(const char *host, int port, int protocol)
+{
+	struct sockaddr_storage to;
+	socklen_t length = address(host, port, &to);
+	int fd = new_socket(to.ss_family, SOCK_STREAM, protocol);
+
+	if (connect(fd, (struct sockaddr *)&to, length))
+		err(1, "connect to %s", host);
+	return fd;
+}
+
+/* For both families. -1: there is no such protocol. */
+static int listen_on(int port, int protocol, bool reuse)
+{
+	struct sockaddr_in6 here = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	int fd = socket(AF_INET6, SOCK_STREAM, protocol);
+
+	if (fd < 0)
+		return -1;
+	set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+	set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (reuse)
+		set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+	if (bind(fd, (struct sockaddr *)&here, sizeof(here)) || listen(fd, 64))
+		err(1, "port %d", port);
+	return fd;
+}
+
+static int datagrams_on(int family, int port, bool reuse)
+{
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(port) };
+	bool is_six = family == AF_INET6;
+	int fd = new_socket(family, SOCK_DGRAM, 0);
+
+	if (reuse)
+		set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+	set(fd, SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20);
+	if (bind(fd, is_six ? (void *)&six : (void *)&four,
+		 is_six ? sizeof(six) : sizeof(four)))
+		err(1, "UDP port %d", port);
+	return fd;
+}
+
+static int family_of(const char *host)
+{
+	return strchr(host, ':') ? AF_INET6 : AF_INET;
+}
+
+/* Asks the peer for something, at the expense of the group `ask`. */
+static void ask(const char *host, const char *what)
+{
+	char request[REQUEST] = {};
+	struct sockaddr_storage to;
+	socklen_t length;
+	pid_t pid;
+	int fd;
+
+	snprintf(request, sizeof(request), "%s", what);
+	pid = start();
+	if (pid) {
+		finish(pid);
+		return;
+	}
+	enter("ask");
+	length = address(host, PORT_ASK, &to);
+	fd = new_socket(to.ss_family, SOCK_DGRAM, 0);
+	if (sendto(fd, request, sizeof(request), 0, (struct sockaddr *)&to, length) < 0)
+		err(1, "asking for %s", what);
+	_exit(0);
+}
+
+static void put(int fd, const void *from, size_t bytes)
+{
+	ssize_t n;
+
+	for (; bytes; bytes -= n, from = (const char *)from + n) {
+		n = send(fd, from, bytes, MSG_NOSIGNAL);
+		if (n < 0)
+			err(1, "send");
+	}
+}
+
+/* Until so many bytes, or the end. */
+static size_t get(int fd, size_t bytes)
+{
+	size_t left = bytes;
+	ssize_t n = 1;
+
+	for (; left && n; left -= n) {
+		n = recv(fd, buffer, left < CHUNK ? left : CHUNK, 0);
+		if (n < 0)
+			err(1, "recv");
+	}
+	return bytes - left;
+}
+
+static void put_much(int fd, size_t bytes)
+{
+	size_t n;
+
+	for (; bytes; bytes -= n) {
+		n = bytes < CHUNK ? bytes : CHUNK;
+		put(fd, buffer, n);
+	}
+}
+
+/* ---- the peer ---- */
+
+/* One packet in 48 that has some data gets lost. */
+static void lose_some(int fd)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 200, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SKF_AD_OFF + SKF_AD_RANDOM),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 0xffffffff / 48, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+		BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
+	};
+	struct sock_fprog program = { .len = ARRAY_SIZE(code), .filter = code };
+
+	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)))
+		err(1, "SO_ATTACH_FILTER");
+}
+
+/* Whatever comes to it is lost. */
+static int lose_all(int fd)
+{
+	struct sock_filter code[] = { BPF_STMT(BPF_RET | BPF_K, 0) };
+	struct sock_fprog program = { .len = 1, .filter = code };
+
+	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)))
+		err(1, "SO_ATTACH_FILTER");
+	return fd;
+}
+
+/* Somebody asks for bytes by way of the connection. */
+static void serve(int fd)
+{
+	char request[REQUEST] = {};
+	unsigned long bytes;
+	char op;
+
+	if (recv(fd, request, sizeof(request), MSG_WAITALL) != sizeof(request) ||
+	    sscanf(request, "%c %lu", &op, &bytes) != 2)
+		return;
+	switch (op) {
+	case 'D':			/* send, but not at once */
+		usleep(300 * 1000);
+		/* fall through */
+	case 'S':			/* send */
+		put_much(fd, bytes);
+		shutdown(fd, SHUT_WR);
+		break;
+	case 'L':			/* receive, and lose some */
+		lose_some(fd);
+		/* fall through */
+	case 'R':			/* receive, and say so */
+		if (get(fd, bytes) == bytes)
+			put(fd, "", 1);
+		break;
+	case 'W':			/* receive, but not at once */
+		usleep(700 * 1000);
+		get(fd, bytes);
+		break;
+	}
+	get(fd, ~0UL);
+}
+
+static void serve_all(int port, int protocol)
+{
+	int fd = listen_on(port, protocol, false);
+	int connection;
+
+	if (fd < 0)
+		return;
+	if (start())
+		return;
+	signal(SIGCHLD, SIG_IGN);
+	for (;;) {
+		connection = accept(fd, NULL, NULL);
+		if (connection < 0)
+			continue;
+		if (!start()) {
+			close(fd);
+			serve(connection);
+			_exit(0);
+		}
+		close(connection);
+	}
+}
+
+static void pause_after(int i)
+{
+	if (i % 16 == 15)
+		usleep(3000);
+}
+
+/* udp ADDRESS PORT COUNT SIZE SOURCES [INTERFACE]; "-" is who asks */
+static void peer_udp(const char *request, struct sockaddr_in6 *who)
+{
+	char host[INET6_ADDRSTRLEN], interface[IFNAMSIZ] = "";
+	struct sockaddr_storage to;
+	socklen_t length = sizeof(*who);
+	int port, count, size, sources, fd[16];
+
+	if (sscanf(request, "udp %45s %d %d %d %d %15s", host, &port, &count, &size,
+		   &sources, interface) < 5 || sources > 16)
+		return;
+	if (strcmp(host, "-")) {
+		length = address(host, port, &to);
+	} else {
+		who->sin6_port = htons(port);
+		memcpy(&to, who, length);
+	}
+	for (int i = 0; i < sources; i++) {
+		fd[i] = new_socket(to.ss_family, SOCK_DGRAM, 0);
+		/* Who forwards may cut. */
+		set(fd[i], IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
+		if (*interface && setsockopt(fd[i], SOL_SOCKET, SO_BINDTODEVICE, interface,
+					     strlen(interface)))
+			err(1, "%s", interface);
+	}
+	for (int i = 0; i < count; i++) {
+		/* A closed port is answered with errors, which are of no interest. */
+		sendto(fd[i % sources], buffer, size, 0, (struct sockaddr *)&to, length);
+		pause_after(i);
+	}
+}
+
+/* connect PORT TIMES */
+static void peer_connect(const char *request, struct sockaddr_in6 *who)
+{
+	int port, times, fd;
+
+	if (sscanf(request, "connect %d %d", &port, &times) != 2)
+		return;
+	who->sin6_port = htons(port);
+	while (times--) {
+		fd = new_socket(AF_INET6, SOCK_STREAM, 0);
+		if (connect(fd, (struct sockaddr *)who, sizeof(*who)))
+			err(1, "connecting to port %d", port);
+		if (!start()) {
+			serve(fd);
+			_exit(0);
+		}
+		close(fd);
+	}
+	while (wait(NULL) > 0)
+		;
+}
+
+/* raw COUNT SIZE */
+static void peer_raw(const char *request, struct sockaddr_in6 *who)
+{
+	struct sockaddr_in four = { .sin_family = AF_INET };
+	bool is_four = IN6_IS_ADDR_V4MAPPED(&who->sin6_addr);
+	int count, size, fd;
+
+	if (sscanf(request, "raw %d %d", &count, &size) != 2)
+		return;
+	memcpy(&four.sin_addr, who->sin6_addr.s6_addr + 12, 4);
+	who->sin6_port = 0;
+	fd = new_socket(is_four ? AF_INET : AF_INET6, SOCK_RAW, PROTOCOL);
+	for (int i = 0; i < count; i++) {
+		if (sendto(fd, buffer, size, 0, is_four ? (void *)&four : (void *)who,
+			   is_four ? sizeof(four) : sizeof(*who)) != size)
+			err(1, "raw");
+		pause_after(i);
+	}
+}
+
+static struct sockaddr_ll link_of(const char *interface)
+{
+	struct sockaddr_ll l = {
+		.sll_family = AF_PACKET,
+		.sll_protocol = htons(ETHERTYPE),
+		.sll_ifindex = if_nametoindex(interface),
+		.sll_halen = ETH_ALEN,
+	};
+
+	if (!l.sll_ifindex)
+		err(1, "%s", interface);
+	memset(l.sll_addr, 0xff, ETH_ALEN);
+	return l;
+}
+
+/* packet INTERFACE COUNT SIZE: to everybody there */
+static void peer_packet(const char *request)
+{
+	char interface[IFNAMSIZ];
+	struct sockaddr_ll to;
+	int count, size, fd;
+
+	if (sscanf(request, "packet %15s %d %d", interface, &count, &size) != 3)
+		return;
+	to = link_of(interface);
+	fd = new_socket(AF_PACKET, SOCK_DGRAM, 0);
+	for (int i = 0; i < count; i++) {
+		if (sendto(fd, buffer, size, 0, (struct sockaddr *)&to, sizeof(to)) != size)
+			err(1, "packet");
+		pause_after(i);
+	}
+}
+
+static int run_peer(char **arg)
+{
+	struct sockaddr_in6 who;
+	char request[REQUEST + 1] = {};
+	socklen_t length;
+	int fd;
+
+	(void)arg;
+	signal(SIGPIPE, SIG_IGN);
+	serve_all(PORT, 0);
+	serve_all(PORT_MPTCP, IPPROTO_MPTCP);
+	signal(SIGCHLD, SIG_IGN);
+	/* There is somebody to send to, who never reads. */
+	lose_all(datagrams_on(AF_INET6, PORT_SINK, false));
+	lose_all(new_socket(AF_INET, SOCK_RAW, PROTOCOL));
+	lose_all(new_socket(AF_INET6, SOCK_RAW, PROTOCOL));
+	fd = datagrams_on(AF_INET6, PORT_ASK, false);
+	for (;;) {
+		length = sizeof(who);
+		if (recvfrom(fd, request, REQUEST, 0, (struct sockaddr *)&who, &length) < 0)
+			continue;
+		if (start())
+			continue;
+		signal(SIGCHLD, SIG_DFL);
+		peer_udp(request, &who);
+		peer_connect(request, &who);
+		peer_raw(request, &who);
+		peer_packet(request);
+		_exit(0);
+	}
+}
+
+/* ---- streams ---- */
+
+static void ring_init(struct io_uring *ring)
+{
+	int ret = io_uring_queue_init(8, ring, 0);
+
+	if (ret < 0)
+		errx(1, "io_uring: %s", strerror(-ret));
+}
+
+static ssize_t ring_do(struct io_uring *ring)
+{
+	struct io_uring_cqe *cqe;
+	int ret;
+
+	io_uring_submit(ring);
+	if (io_uring_wait_cqe(ring, &cqe))
+		errx(1, "io_uring");
+	ret = cqe->res;
+	io_uring_cqe_seen(ring, cqe);
+	if (ret < 0 && ret != -EAGAIN)
+		errx(1, "io_uring: %s", strerror(-ret));
+	return ret;
+}
+
+static void zerocopy_done(int fd)
+{
+	char control[128];
+	struct msghdr msg = { .msg_control = control, .msg_controllen = sizeof(control) };
+
+	while (recvmsg(fd, &msg, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0)
+		msg.msg_controllen = sizeof(control);
+}
+
+static void send_by(int fd, const char *how, size_t bytes)
+{
+	struct iovec iov[4];
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 4 };
+	struct io_uring ring;
+	int file = -1, pipes[2];
+	size_t n;
+	ssize_t sent;
+
+	if (!strcmp(how, "sendfile") || !strcmp(how, "splice")) {
+		file = memfd_create("data", 0);
+		if (file < 0 || ftruncate(file, CHUNK) || pwrite(file, buffer, CHUNK, 0) != CHUNK)
+			err(1, "memfd");
+	}
+	if (pipe(pipes))
+		err(1, "pipe");
+	if (!strcmp(how, "uring"))
+		ring_init(&ring);
+	if (!strcmp(how, "zerocopy"))
+		set(fd, SOL_SOCKET, SO_ZEROCOPY, 1);
+	if (!strcmp(how, "pace"))
+		set(fd, SOL_SOCKET, SO_MAX_PACING_RATE, 8 << 20);
+	for (int i = 0; i < 4; i++)
+		iov[i] = (struct iovec){ buffer, CHUNK / 4 };
+
+	for (; bytes; bytes -= sent) {
+		n = bytes < CHUNK ? bytes : CHUNK;
+		if (!strcmp(how, "sendfile")) {
+			off_t at = 0;
+
+			sent = sendfile(fd, file, &at, n);
+		} else if (!strcmp(how, "splice")) {
+			loff_t at = 0;
+			ssize_t left, done;
+
+			sent = splice(file, &at, pipes[1], NULL, n, 0);
+			for (left = sent; left > 0; left -= done) {
+				done = splice(pipes[0], NULL, fd, NULL, left, SPLICE_F_MORE);
+				if (done <= 0)
+					err(1, "splice");
+			}
+		} else if (!strcmp(how, "zerocopy")) {
+			sent = send(fd, buffer, n, MSG_ZEROCOPY);
+			if (sent < 0 && errno == ENOBUFS)
+				sent = 0;
+			zerocopy_done(fd);
+		} else if (!strcmp(how, "uring")) {
+			io_uring_prep_send(io_uring_get_sqe(&ring), fd, buffer, n, 0);
+			sent = ring_do(&ring);
+		} else if (!strcmp(how, "msg") && n == CHUNK) {
+			sent = sendmsg(fd, &msg, 0);
+		} else {
+			sent = send(fd, buffer, n, 0);
+		}
+		if (sent < 0)
+			err(1, "%s", how);
+	}
+}
+
+static void receive_by(int fd, const char *how, size_t bytes)
+{
+	struct iovec iov[4];
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 4 };
+	struct io_uring ring;
+	int nowhere = open("/dev/null", O_WRONLY), pipes[2];
+	ssize_t got = 1;
+	size_t n;
+
+	if (nowhere < 0 || pipe(pipes))
+		err(1, "pipe");
+	if (!strcmp(how, "uring"))
+		ring_init(&ring);
+	if (!strcmp(how, "busy"))
+		set(fd, SOL_SOCKET, SO_BUSY_POLL, 50);
+	if (!strcmp(how, "lossy"))
+		lose_some(fd);
+	for (int i = 0; i < 4; i++)
+		iov[i] = (struct iovec){ buffer, CHUNK / 4 };
+
+	for (; bytes; bytes -= got) {
+		n = bytes < CHUNK ? bytes : CHUNK;
+		if (!strcmp(how, "splice")) {
+			ssize_t left, done;
+
+			got = splice(fd, NULL, pipes[1], NULL, n, 0);
+			for (left = got; left > 0; left -= done) {
+				done = splice(pipes[0], NULL, nowhere, NULL, left, 0);
+				if (done <= 0)
+					err(1, "splice");
+			}
+		} else if (!strcmp(how, "uring")) {
+			io_uring_prep_recv(io_uring_get_sqe(&ring), fd, buffer, n, 0);
+			got = ring_do(&ring);
+		} else if (!strcmp(how, "msg") && n == CHUNK) {
+			got = recvmsg(fd, &msg, 0);
+		} else if (!strcmp(how, "peek")) {
+			for (int i = 0; i < 10; i++)
+				if (recv(fd, buffer, n, MSG_PEEK) <= 0)
+					err(1, "peek");
+			got = recv(fd, buffer, n, 0);
+		} else {
+			got = recv(fd, buffer, n, 0);
+		}
+		if (got <= 0)
+			err(1, "%s: %zd, %zu left", how, got, bytes);
+	}
+}
+
+static void request(int fd, char op, size_t bytes)
+{
+	char text[REQUEST] = {};
+
+	snprintf(text, sizeof(text), "%c %zu", op, bytes);
+	put(fd, text, sizeof(text));
+}
+
+/* A connected socket, in a task in `c`, by the way of @hand. */
+static int handed(const char *host, const char *hand, int port, int protocol, size_t bytes)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr header;
+	} control = {};
+	struct iovec iov = { "", 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	int fd, pair[2], listener;
+	pid_t pid;
+
+	if (!strcmp(hand, "self")) {
+		enter("c");
+		return connect_to(host, port, protocol);
+	}
+	enter("p");
+	if (!strcmp(hand, "fork") || !strcmp(hand, "asked")) {
+		fd = connect_to(host, port, protocol);
+		if (!strcmp(hand, "asked"))
+			request(fd, 'D', bytes);
+	} else if (!strcmp(hand, "accept")) {
+		listener = listen_on(PORT_HERE, protocol, false);
+		ask(host, "connect 9000 1");
+		fd = accept(listener, NULL, NULL);
+		if (fd < 0)
+			err(1, "accept");
+		close(listener);
+	} else {
+		if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+			err(1, "socketpair");
+		pid = start();
+		if (!pid) {
+			char byte;
+
+			close(pair[0]);
+			enter("c");
+			iov.iov_base = &byte;
+			if (recvmsg(pair[1], &msg, 0) != 1)
+				err(1, "no message");
+			memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+			return fd;
+		}
+		fd = connect_to(host, port, protocol);
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+		if (sendmsg(pair[0], &msg, 0) != 1)
+			err(1, "message");
+		close(fd);
+		finish(pid);
+		exit(0);
+	}
+	child_in("c", fd);
+	return fd;
+}
+
+static void move(char **arg, int port, int protocol)
+{
+	const char *host = arg[0], *way = arg[1], *how = arg[2], *hand = arg[3];
+	size_t bytes = strtoul(arg[4], NULL, 0);
+	int fd = handed(host, hand, port, protocol, bytes);
+	struct tcp_info info = {};
+	socklen_t length = sizeof(info);
+
+	if (!strcmp(way, "receive")) {
+		if (strcmp(hand, "asked"))
+			request(fd, 'S', bytes);
+		receive_by(fd, how, bytes);
+	} else {
+		request(fd, strcmp(how, "lossy") ? 'R' : 'L', bytes);
+		send_by(fd, how, bytes);
+		if (get(fd, 1) != 1)
+			errx(1, "the peer does not say that all has arrived");
+		if (!strcmp(how, "zerocopy"))
+			zerocopy_done(fd);
+	}
+	printf("bytes %zu\n", bytes);
+	if (!getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length))
+		printf("retransmitted %llu\n", (unsigned long long)info.tcpi_bytes_retrans);
+}
+
+/* tcp HOST WAY HOW HAND BYTES */
+static int run_tcp(char **arg)
+{
+	move(arg, PORT, 0);
+	return 0;
+}
+
+/* mptcp HOST WAY HOW HAND BYTES */
+static int run_mptcp(char **arg)
+{
+	move(arg, PORT_MPTCP, IPPROTO_MPTCP);
+	return 0;
+}
+
+/* reuse HOST BYTES: two listeners in `c` and `d`, each of which gets BYTES times some */
+static int run_reuse_tcp(char **arg)
+{
+	static const char *const group[] = { "c", "d" };
+	size_t bytes = strtoul(arg[1], NULL, 0), sum;
+	pid_t pid[2];
+	int fd, connection, ready[2];
+	char byte;
+
+	if (pipe(ready))
+		err(1, "pipe");
+	for (int i = 0; i < 2; i++) {
+		pid[i] = start();
+		if (pid[i])
+			continue;
+		enter(group[i]);
+		fd = listen_on(PORT_HERE, 0, true);
+		set_timeout(fd, 1500);
+		if (write(ready[1], "", 1) != 1)
+			err(1, "pipe");
+		for (sum = 0; (connection = accept(fd, NULL, NULL)) >= 0; close(connection)) {
+			request(connection, 'S', bytes);
+			sum += get(connection, bytes);
+		}
+		printf("%s %zu\n", group[i], sum);
+		fflush(stdout);
+		_exit(0);
+	}
+	if (read(ready[0], &byte, 1) != 1 || read(ready[0], &byte, 1) != 1)
+		err(1, "pipe");
+	ask(arg[0], "connect 9000 16");
+	finish(pid[0]);
+	finish(pid[1]);
+	return 0;
+}
+
+/*
+ * shared HOST WAY TURNS: two tasks in `p` and `c` use one socket in turns: p moves
+ * 10000 bytes each time, c 30000.
+ */
+static int run_shared(char **arg)
+{
+	int turns = atoi(arg[2]), there[2], back[2], fd;
+	bool receive = !strcmp(arg[1], "receive");
+	size_t bytes = turns * 40000UL;
+	char byte = 0;
+	pid_t pid;
+
+	if (pipe(there) || pipe(back))
+		err(1, "pipe");
+	enter("p");
+	fd = connect_to(arg[0], PORT, 0);
+	request(fd, receive ? 'S' : 'R', bytes);
+	pid = start();
+	if (!pid)
+		enter("c");
+	for (int i = 0; i < turns; i++) {
+		size_t n = pid ? 10000 : 30000;
+
+		if (!pid && read(there[0], &byte, 1) != 1)
+			err(1, "pipe");
+		if (receive && get(fd, n) != n)
+			errx(1, "short");
+		if (!receive)
+			put(fd, buffer, n);
+		if (write(pid ? there[1] : back[1], &byte, 1) != 1)
+			err(1, "pipe");
+		if (pid && read(back[0], &byte, 1) != 1)
+			err(1, "pipe");
+	}
+	if (!pid)
+		_exit(0);
+	finish(pid);
+	if (!receive && get(fd, 1) != 1)
+		errx(1, "short");
+	return 0;
+}
+
+static void look(const char *file);
+
+/*
+ * unread HOST BYTES READ DIR NAME: bytes wait in a socket of `c`, which then reads READ
+ * of them and closes it. Looks as DIR/NAME.waiting between.
+ */
+static int run_unread(char **arg)
+{
+	int bytes = atoi(arg[1]), wanted = atoi(arg[2]), waiting = 0, fd;
+	char name[256];
+
+	snprintf(name, sizeof(name), "%s/%s.waiting", arg[3], arg[4]);
+	enter("c");
+	fd = connect_to(arg[0], PORT, 0);
+	set(fd, SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20);
+	request(fd, 'S', bytes);
+	for (int i = 0; i < 200 && waiting < bytes; i++) {
+		usleep(10000);
+		if (ioctl(fd, FIONREAD, &waiting))
+			err(1, "FIONREAD");
+	}
+	if (waiting != bytes)
+		errx(1, "%d bytes wait", waiting);
+	usleep(200000);
+	look(name);
+	if ((int)get(fd, wanted) != wanted)
+		errx(1, "short");
+	close(fd);
+	return 0;
+}
+
+/* exit HOST BYTES: a task in `c` is gone before what it has written is sent. */
+static int run_exit(char **arg)
+{
+	size_t bytes = strtoul(arg[1], NULL, 0);
+	int fd;
+
+	enter("c");
+	fd = connect_to(arg[0], PORT, 0);
+	set(fd, SOL_SOCKET, SO_SNDBUFFORCE, 16 << 20);
+	request(fd, 'W', bytes);
+	send_by(fd, "plain", bytes);
+	return 0;
+}
+
+/* ---- datagrams ---- */
+
+#define BATCH	8
+
+/* How many datagrams come until there have been @count, or there is silence. */
+static int drain(int fd, const char *how, int count)
+{
+	struct mmsghdr msg[BATCH] = {};
+	struct iovec iov[BATCH];
+	struct io_uring ring;
+	int got = 0, n;
+
+	for (int i = 0; i < BATCH; i++) {
+		iov[i] = (struct iovec){ buffer + i * CHUNK / BATCH, CHUNK / BATCH };
+		msg[i].msg_hdr = (struct msghdr){ .msg_iov = &iov[i], .msg_iovlen = 1 };
+	}
+	if (!strcmp(how, "uring"))
+		ring_init(&ring);
+	if (!strcmp(how, "busy"))
+		set(fd, SOL_SOCKET, SO_BUSY_POLL, 50);
+	set_timeout(fd, 1000);
+	for (; got < count; got += n) {
+		if (!strcmp(how, "mmsg")) {
+			n = count - got < BATCH ? count - got : BATCH;
+			n = recvmmsg(fd, msg, n, MSG_WAITFORONE, NULL);
+		} else if (!strcmp(how, "uring")) {
+			struct pollfd poll_in = { .fd = fd, .events = POLLIN };
+
+			if (poll(&poll_in, 1, 1000) != 1)
+				break;
+			io_uring_prep_recv(io_uring_get_sqe(&ring), fd, buffer, CHUNK, 0);
+			n = ring_do(&ring) >= 0;
+		} else if (!strcmp(how, "splice")) {
+			int pipes[2];
+
+			if (pipe(pipes))
+				err(1, "pipe");
+			n = splice(fd, NULL, pipes[1], NULL, CHUNK, 0) > 0 ? 1 : -1;
+			close(pipes[0]);
+			close(pipes[1]);
+		} else {
+			n = recv(fd, buffer, CHUNK, 0) < 0 ? -1 : 1;
+		}
+		if (n <= 0)
+			break;
+	}
+	return got;
+}
+
+static pid_t reader(const char *group, int fd, const char *how, int count)
+{
+	pid_t pid = start();
+
+	if (pid)
+		return pid;
+	enter(group);
+	printf("%s %d\n", group, drain(fd, how, count));
+	fflush(stdout);
+	_exit(0);
+}
+
+static void join(int fd, const char *interface)
+{
+	struct ip_mreqn group = { .imr_ifindex = if_nametoindex(interface) };
+
+	inet_pton(AF_INET, GROUP, &group.imr_multiaddr);
+	if (setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &group, sizeof(group)))
+		err(1, "IP_ADD_MEMBERSHIP");
+}
+
+static void udp_receive(const char *host, const char *how, int count, int size)
+{
+	bool several = !strcmp(how, "reuse") || !strcmp(how, "multicast");
+	int fd = datagrams_on(family_of(host), PORT_HERE, several), other = -1;
+	const char *to = "-", *interface = "";
+	char what[REQUEST];
+	pid_t pid[3] = {};
+
+	if (several) {
+		other = datagrams_on(family_of(host), PORT_HERE, true);
+		pid[0] = reader("c", fd, "plain", count);
+		pid[1] = reader("d", other, "plain", count);
+		if (!strcmp(how, "multicast")) {
+			to = GROUP;
+			interface = " tap0";
+			join(fd, "eth0");
+			join(other, "eth0");
+		}
+	} else if (!strcmp(how, "readers")) {
+		pid[0] = reader("p", fd, "plain", count / 5);
+		pid[1] = reader("c", fd, "plain", count / 5 * 2);
+		pid[2] = reader("d", fd, "plain", count - count / 5 * 3);
+	} else if (strcmp(how, "peek")) {
+		pid[0] = reader("c", fd, how, count);
+	}
+	snprintf(what, sizeof(what), "udp %s %d %d %d %d%s", to, PORT_HERE, count, size,
+		 !strcmp(how, "reuse") ? 16 : 1, interface);
+	ask(host, what);
+	if (!strcmp(how, "peek")) {
+		pid_t peeker = start();
+
+		if (!peeker) {
+			enter("d");
+			for (int i = 0; i < 10; i++)
+				if (recv(fd, buffer, CHUNK, MSG_PEEK) != size)
+					err(1, "peek");
+			_exit(0);
+		}
+		finish(peeker);
+		pid[0] = reader("c", fd, "plain", count);
+	}
+	for (int i = 0; i < 3; i++)
+		if (pid[i])
+			finish(pid[i]);
+}
+
+static void udp_send(const char *host, const char *how, int count, int size)
+{
+	struct mmsghdr msg[BATCH] = {};
+	struct iovec iov = { buffer, size };
+	struct sockaddr_storage to;
+	socklen_t length = address(host, PORT_SINK, &to);
+	struct io_uring ring;
+	int fd, n;
+
+	enter("c");
+	fd = new_socket(to.ss_family, SOCK_DGRAM, 0);
+	for (int i = 0; i < BATCH; i++)
+		msg[i].msg_hdr = (struct msghdr){
+			.msg_iov = &iov,
+			.msg_iovlen = 1,
+			.msg_name = &to,
+			.msg_namelen = length,
+		};
+	if (!strcmp(how, "uring"))
+		ring_init(&ring);
+	if (!strcmp(how, "gso"))
+		set(fd, IPPROTO_UDP, UDP_SEGMENT, size);
+	for (int sent = 0; sent < count; sent += n) {
+		if (!strcmp(how, "mmsg")) {
+			n = sendmmsg(fd, msg, count - sent < BATCH ? count - sent : BATCH, 0);
+		} else if (!strcmp(how, "uring")) {
+			io_uring_prep_sendmsg(io_uring_get_sqe(&ring), fd, &msg[0].msg_hdr, 0);
+			n = ring_do(&ring) == size;
+		} else if (!strcmp(how, "gso")) {
+			n = count - sent < BATCH ? count - sent : BATCH;
+			if (sendto(fd, buffer, n * size, 0, (struct sockaddr *)&to, length) < 0)
+				n = -1;
+		} else {
+			n = sendto(fd, buffer, size, 0, (struct sockaddr *)&to, length) == size;
+		}
+		if (n <= 0)
+			err(1, "%s", how);
+		/* No more than what its queue holds. */
+		pause_after(sent / BATCH * 2 + 1);
+	}
+	printf("c %d\n", count);
+}
+
+/* udp HOST WAY HOW COUNT SIZE */
+static int run_udp(char **arg)
+{
+	(strcmp(arg[1], "send") ? udp_receive : udp_send)(arg[0], arg[2], atoi(arg[3]),
+							  atoi(arg[4]));
+	return 0;
+}
+
+/* flood HOST TO PORT COUNT SIZE: the peer sends, and nobody here reads */
+static int run_flood(char **arg)
+{
+	char what[REQUEST];
+
+	snprintf(what, sizeof(what), "udp %s %s %s %s 1", arg[1], arg[2], arg[3], arg[4]);
+	ask(arg[0], what);
+	usleep(500000);
+	return 0;
+}
+
+/* full HOST COUNT SIZE: more comes than a socket of `c` has room for, which is read then. */
+static int run_full(char **arg)
+{
+	char what[REQUEST];
+	int fd, size;
+
+	enter("c");
+	fd = datagrams_on(AF_INET, PORT_HERE, false);
+	size = 16 << 10;
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)))
+		err(1, "SO_RCVBUF");
+	snprintf(what, sizeof(what), "udp - %d %s %s 1", PORT_HERE, arg[1], arg[2]);
+	ask(arg[0], what);
+	usleep(500000);
+	printf("c %d\n", drain(fd, "plain", atoi(arg[1])));
+	return 0;
+}
+
+/*
+ * spin HOST: a task in `d` that has had one datagram of 1000 bytes waits for another,
+ * and polls the device for all meanwhile
+ */
+static int run_spin(char **arg)
+{
+	char what[REQUEST];
+	int fd;
+
+	until_term();
+	enter("d");
+	fd = datagrams_on(family_of(arg[0]), PORT_HERE + 1, false);
+	set(fd, SOL_SOCKET, SO_BUSY_POLL, 1000);
+	snprintf(what, sizeof(what), "udp - %d 1 1000 1", PORT_HERE + 1);
+	ask(arg[0], what);
+	set_timeout(fd, 10);
+	while (!ended)
+		recv(fd, buffer, CHUNK, 0);
+	return 0;
+}
+
+/* ---- without a transport ---- */
+
+/* raw HOST WAY COUNT SIZE */
+static int run_raw(char **arg)
+{
+	int count = atoi(arg[2]), size = atoi(arg[3]);
+	struct sockaddr_storage to;
+	socklen_t length = address(arg[0], 0, &to);
+	char what[REQUEST];
+	int fd;
+
+	enter("c");
+	fd = new_socket(to.ss_family, SOCK_RAW, PROTOCOL);
+	set(fd, SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20);
+	if (!strcmp(arg[1], "receive")) {
+		snprintf(what, sizeof(what), "raw %d %d", count, size);
+		ask(arg[0], what);
+		printf("c %d\n", drain(fd, "plain", count));
+		return 0;
+	}
+	for (int i = 0; i < count; i++) {
+		if (sendto(fd, buffer, size, 0, (struct sockaddr *)&to, length) != size)
+			err(1, "raw");
+		pause_after(i);
+	}
+	printf("c %d\n", count);
+	return 0;
+}
+
+static __u16 checksum(const void *from, size_t bytes)
+{
+	const __u16 *at = from;
+	__u32 sum = 0;
+
+	for (size_t i = 0; i < bytes / 2; i++)
+		sum += at[i];
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return ~sum;
+}
+
+/* icmp HOST raw|ping COUNT SIZE: requests, and their answers */
+static int run_icmp(char **arg)
+{
+	int count = atoi(arg[2]), size = atoi(arg[3]), got = 0;
+	struct sockaddr_storage to;
+	socklen_t length = address(arg[0], 0, &to);
+	bool six = to.ss_family == AF_INET6, raw = !strcmp(arg[1], "raw");
+	struct icmphdr *echo = (struct icmphdr *)buffer;
+	struct icmp6_filter filter;
+	int fd;
+
+	enter("c");
+	fd = new_socket(to.ss_family, raw ? SOCK_RAW : SOCK_DGRAM,
+			six ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
+	set_timeout(fd, 1000);
+	if (raw && six) {
+		ICMP6_FILTER_SETBLOCKALL(&filter);
+		ICMP6_FILTER_SETPASS(ICMP6_ECHO_REPLY, &filter);
+		if (setsockopt(fd, IPPROTO_ICMPV6, ICMP6_FILTER, &filter, sizeof(filter)))
+			err(1, "ICMP6_FILTER");
+	}
+	for (int i = 0; i < count; i++) {
+		memset(buffer, 0, sizeof(*echo));
+		echo->type = six ? ICMP6_ECHO_REQUEST : ICMP_ECHO;
+		echo->un.echo.sequence = htons(i);
+		if (!six)
+			echo->checksum = checksum(buffer, sizeof(*echo) + size);
+		if (sendto(fd, buffer, sizeof(*echo) + size, 0, (struct sockaddr *)&to,
+			   length) < 0)
+			err(1, "icmp");
+		got += recv(fd, buffer, CHUNK, 0) > size;
+		memset(buffer, 0, 100);
+	}
+	printf("c %d\n", got);
+	return 0;
+}
+
+/* The ring is the kernel's second kind; a frame has room for a packet and its header. */
+static int ring_receive(int fd, int count)
+{
+	struct tpacket_req size = {
+		.tp_block_size = 1 << 16,
+		.tp_block_nr = 32,
+		.tp_frame_size = 2048,
+		.tp_frame_nr = 32 << 5,
+	};
+	struct pollfd poll_in = { .fd = fd, .events = POLLIN };
+	char *ring;
+	int got = 0;
+
+	set(fd, SOL_PACKET, PACKET_VERSION, TPACKET_V2);
+	if (setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &size, sizeof(size)))
+		err(1, "PACKET_RX_RING");
+	ring = mmap(NULL, size.tp_block_size * size.tp_block_nr, PROT_READ | PROT_WRITE,
+		    MAP_SHARED, fd, 0);
+	if (ring == MAP_FAILED)
+		err(1, "mmap");
+	while (got < count) {
+		volatile struct tpacket2_hdr *frame = (void *)(ring + got * 2048);
+
+		if (frame->tp_status & TP_STATUS_USER)
+			got++;
+		else if (poll(&poll_in, 1, 1000) <= 0)
+			break;
+	}
+	return got;
+}
+
+/* packet HOST WAY COUNT SIZE: with a type of its own, by eth0; WAY may be `ring` */
+static int run_packet(char **arg)
+{
+	struct sockaddr_ll link = link_of("eth0");
+	int count = atoi(arg[2]), size = atoi(arg[3]), fd;
+	bool ring = !strcmp(arg[1], "ring");
+	char what[REQUEST];
+	pid_t asker;
+
+	enter("c");
+	fd = new_socket(AF_PACKET, SOCK_DGRAM, 0);
+	set(fd, SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20);
+	if (!strcmp(arg[1], "send")) {
+		for (int i = 0; i < count; i++) {
+			if (sendto(fd, buffer, size, 0, (struct sockaddr *)&link,
+				   sizeof(link)) != size)
+				err(1, "packet");
+			pause_after(i);
+		}
+		printf("c %d\n", count);
+		return 0;
+	}
+	asker = start();
+	if (!asker) {
+		usleep(200000);
+		snprintf(what, sizeof(what), "packet tap0 %d %d", count, size);
+		ask(arg[0], what);
+		_exit(0);
+	}
+	if (bind(fd, (struct sockaddr *)&link, sizeof(link)))
+		err(1, "bind");
+	printf("c %d\n", ring ? ring_receive(fd, count) : drain(fd, "plain", count));
+	finish(asker);
+	return 0;
+}
+
+/* tap: a task in `d` reads whatever comes and goes by eth0, until it is told to end */
+static int run_tap(char **arg)
+{
+	struct sockaddr_ll link = link_of("eth0");
+	unsigned long packets = 0, bytes = 0;
+	ssize_t n;
+	int fd;
+
+	(void)arg;
+	until_term();
+	enter("d");
+	fd = new_socket(AF_PACKET, SOCK_RAW, 0);
+	set(fd, SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20);
+	set_timeout(fd, 50);
+	link.sll_protocol = htons(ETH_P_ALL);
+	if (bind(fd, (struct sockaddr *)&link, sizeof(link)))
+		err(1, "bind");
+	while (!ended) {
+		n = recv(fd, buffer, CHUNK, 0);
+		if (n <= 0)
+			continue;
+		packets++;
+		bytes += n;
+	}
+	printf("packets %lu\ntapped %lu\n", packets, bytes);
+	return 0;
+}
+
+/* ---- looking, and what runs beside ---- */
+
+/* Packets of all devices with a parent: they are quiet if it stays as it is. */
+static unsigned long packets_moved(FILE *to)
+{
+	unsigned long rx_bytes, rx, tx_bytes, tx, sum = 0;
+	FILE *f = fopen("/proc/net/dev", "r");
+	char line[512], name[32];
+
+	if (!f)
+		err(1, "/proc/net/dev");
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, " %31[^:]: %lu %lu %*u %*u %*u %*u %*u %*u %lu %lu", name,
+			   &rx_bytes, &rx, &tx_bytes, &tx) != 5 || strncmp(name, "eth", 3))
+			continue;
+		sum += rx + tx;
+		if (to)
+			fprintf(to, "if %s rx_bytes=%lu rx_packets=%lu tx_bytes=%lu "
+				"tx_packets=%lu\n", name, rx_bytes, rx, tx_bytes, tx);
+	}
+	fclose(f);
+	return sum;
+}
+
+static void copy_lines(FILE *to, const char *prefix, const char *file)
+{
+	FILE *f = fopen(file, "r");
+	char line[1024];
+
+	if (!f)
+		err(1, "%s", file);
+	while (fgets(line, sizeof(line), f))
+		fprintf(to, "%s %s", prefix, line);
+	fclose(f);
+}
+
+static void look(const char *file)
+{
+	static const char *const group[] = { "ask", "p", "c", "d", "idle" };
+	FILE *to = fopen(file, "w");
+	char name[128];
+
+	if (!to)
+		err(1, "%s", file);
+	for (size_t i = 0; i < ARRAY_SIZE(group); i++) {
+		snprintf(name, sizeof(name), "/sys/fs/cgroup/net/%s/memio.stat", group[i]);
+		copy_lines(to, group[i], name);
+	}
+	copy_lines(to, "net", "/sys/fs/cgroup/net/memio.stat");
+	copy_lines(to, "root", "/sys/fs/cgroup/memio.stat");
+	packets_moved(to);
+	copy_lines(to, "tcp", "/proc/net/netstat");
+	if (getenv("BOX")) {
+		snprintf(name, sizeof(name), "/proc/%s/net/netstat", getenv("BOX"));
+		copy_lines(to, "tcp", name);
+	}
+	if (fclose(to))
+		err(1, "%s", file);
+}
+
+/* look FILE: as soon as nothing has come or gone for a while */
+static int run_look(char **arg)
+{
+	unsigned long now = packets_moved(NULL), before = now + 1;
+
+	for (int i = 0; i < 30 && now != before; i++) {
+		usleep(120000);
+		before = now;
+		now = packets_moved(NULL);
+	}
+	look(arg[0]);
+	return 0;
+}
+
+/* watch: counts looks at the root, and how many of them were bad */
+static int run_watch(char **arg)
+{
+	unsigned long long last_to[2] = {}, last_from[2] = {}, to, from;
+	unsigned long looks = 0, bad = 0;
+	long long left_to, left_from;
+	char line[1024];
+	FILE *in;
+	int dev;
+
+	(void)arg;
+	until_term();
+	while (!ended) {
+		in = fopen("/sys/fs/cgroup/memio.stat", "r");
+		while (in && fgets(line, sizeof(line), in)) {
+			if (sscanf(line, "0000:00:0%d.0 io_to=%llu io_from=%llu mem_read=%*u "
+				   "mem_write=%*u unpriced=%*u unclaimed_to=%lld "
+				   "unclaimed_from=%lld", &dev, &to, &from, &left_to,
+				   &left_from) != 5 || dev < 3 || dev > 4)
+				continue;
+			dev -= 3;
+			looks++;
+			if (left_to < 0 || left_from < 0 || to < last_to[dev] ||
+			    from < last_from[dev]) {
+				bad++;
+				printf("# %s", line);
+			}
+			last_to[dev] = to;
+			last_from[dev] = from;
+		}
+		if (in)
+			fclose(in);
+		usleep(100000);
+	}
+	printf("looks %lu\nbad %lu\n", looks, bad);
+	return 0;
+}
+
+/* burn: two tasks in `idle` that do nothing but compute */
+static int run_burn(char **arg)
+{
+	(void)arg;
+	enter("idle");
+	until_term();
+	if (nice(19) == -1)
+		err(1, "nice");
+	start();
+	while (!ended)
+		;
+	return 0;
+}
+
+static const struct command {
+	const char *name;
+	int (*run)(char **arg);
+	int args;
+} commands[] = {
+	{ "peer", run_peer, 0 },
+	{ "tcp", run_tcp, 5 },		/* HOST WAY HOW HAND BYTES */
+	{ "mptcp", run_mptcp, 5 },
+	{ "reuse", run_reuse_tcp, 2 },	/* HOST BYTES */
+	{ "shared", run_shared, 3 },	/* HOST WAY TURNS */
+	{ "unread", run_unread, 5 },	/* HOST BYTES READ DIR NAME */
+	{ "exit", run_exit, 2 },	/* HOST BYTES */
+	{ "udp", run_udp, 5 },		/* HOST WAY HOW COUNT SIZE */
+	{ "flood", run_flood, 5 },	/* HOST TO PORT COUNT SIZE */
+	{ "full", run_full, 3 },	/* HOST COUNT SIZE */
+	{ "spin", run_spin, 1 },	/* HOST */
+	{ "raw", run_raw, 4 },		/* HOST WAY COUNT SIZE */
+	{ "icmp", run_icmp, 4 },	/* HOST raw|ping COUNT SIZE */
+	{ "packet", run_packet, 4 },	/* HOST WAY COUNT SIZE */
+	{ "tap", run_tap, 0 },
+	{ "look", run_look, 1 },	/* FILE */
+	{ "watch", run_watch, 0 },
+	{ "burn", run_burn, 0 },
+};
+
+int main(int argc, char **argv)
+{
+	memset(buffer, 'm', sizeof(buffer));
+	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(commands[i].name, argv[1]) && commands[i].args == argc - 2)
+			return commands[i].run(argv + 2);
+	errx(2, "usage: netpaths COMMAND [ARG...]");
+}
