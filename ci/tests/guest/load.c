@@ -66,10 +66,18 @@ static double now(void)
 static void *pages(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
 		err(1, "mmap of %zu bytes", bytes);
+	/*
+	 * Requests of pages that lie together have no list of pages. What a controller
+	 * reads of such a list is 6 % of a request's bytes here, or nothing, as it
+	 * happens.
+	 */
+	madvise(p, bytes, MADV_HUGEPAGE);
+	for (size_t i = 0; i < bytes; i += 4096)
+		((volatile char *)p)[i] = 0;
 	return p;
 }
 
