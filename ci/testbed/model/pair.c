@@ -87,16 +87,30 @@ static uint32_t mask_of(const struct ref_cores *cores)
 	return mask;
 }
 
+/* All that the model's slice has moved so far */
+static uint64_t dram_lines(const struct ref_slice *s)
+{
+	uint64_t n = 0;
+	unsigned int ch;
+
+	for (ch = 0; ch < LLC_CHANNELS; ch++)
+		n += s->dram_read[ch] + s->dram_write[ch];
+	return n;
+}
+
 static void both_access(struct pair *p, enum llc_op op, uint64_t line, unsigned int who,
 			struct llc_result *lib, struct ref_result *ref)
 {
+	const unsigned int slice = ref_slice_of(p->geo.slices, line);
+	const uint64_t moved = dram_lines(&p->ref.slice[slice]);
+
 	p->accesses++;
 	/* A field that the library forgets to set must not look right. */
 	memset(lib, 0xa5, sizeof(*lib));
 	lib->silent = lib->victim = true;
 
 	ref_access(&p->ref, op, line, who, ref);
-	llc_access(&p->lib[ref_slice_of(p->geo.slices, line)], op, line, who, lib);
+	llc_access(&p->lib[slice], op, line, who, lib);
 
 #define SAME(field, expected) do {						\
 	uint64_t is_ = lib->field, should_ = expected;				\
@@ -110,6 +124,7 @@ static void both_access(struct pair *p, enum llc_op op, uint64_t line, unsigned 
 	SAME(silent, ref->silent);
 	SAME(invalidate, mask_of(&ref->invalidate));
 	SAME(downgrade, mask_of(&ref->downgrade));
+	SAME(dram_lines, dram_lines(&p->ref.slice[slice]) - moved);
 	SAME(victim, ref->victim);
 	if (ref->victim) {
 		SAME(victim_state, ref->victim_state);

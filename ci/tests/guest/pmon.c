@@ -38,8 +38,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "../../guest/pci.h"
-
 typedef uint64_t u64;
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
@@ -73,6 +71,8 @@ static __attribute__((noreturn, format(printf, 1, 2))) void die(const char *fmt,
 	fputc('\n', stderr);
 	exit(1);
 }
+
+#include "ledger.h"
 
 /* One named check; more is said of it in @fmt, which is shown if it failed. */
 static __attribute__((format(printf, 3, 4))) bool check(bool good, const char *name,
@@ -214,61 +214,6 @@ struct ledger {
 	u64 read_miss[2], write_miss[2];				/* of CPU 0 and 1 */
 };
 
-static volatile u64 *ledger_reg;
-static char ledger_text[1 << 18];
-
-/* The value that follows this one in a list or object, or its end. */
-static const char *json_skip(const char *p)
-{
-	int depth = 0;
-
-	do {
-		if (*p == '"')
-			p = strchr(p + 1, '"');
-		else if (*p == '{' || *p == '[')
-			depth++;
-		else if (*p == '}' || *p == ']')
-			depth--;
-		p++;
-	} while (depth > 0 || !strchr(",}]", *p));
-	return p;
-}
-
-static const char *json_begin(const char *p)
-{
-	return p + strspn(p, "\n ,:");
-}
-
-/* The value of a key, or NULL. The ledger's strings have no escapes here. */
-static const char *json_find(const char *p, const char *key)
-{
-	size_t len = strlen(key);
-
-	if (*p != '{')
-		die("the ledger: no object at '%.20s'", p);
-	for (p = json_begin(p + 1); *p == '"'; p = json_begin(json_skip(p))) {
-		const char *name = p + 1;
-
-		p = json_begin(strchr(name, '"') + 1);
-		if (!strncmp(name, key, len) && name[len] == '"')
-			return p;
-	}
-	return NULL;
-}
-
-static const char *json_member(const char *p, const char *key)
-{
-	p = json_find(p, key);
-	if (!p)
-		die("the ledger has no '%s'", key);
-	return p;
-}
-
-static u64 json_u64(const char *p, const char *key)
-{
-	return strtoull(json_member(p, key), NULL, 10);
-}
-
 static void parse_tor(const char *p, u64 tor[OPCODES][2])
 {
 	int o;
@@ -291,28 +236,6 @@ static int parse_boxes(const char *p, struct box_account *box)
 		box->victims_s = json_u64(p, "victims_s");
 	}
 	return n;
-}
-
-/* As pci_find, but there has to be one. */
-static char *pci_need(unsigned int vendor, unsigned int device)
-{
-	char *dir = pci_find(vendor, device);
-
-	if (!dir)
-		die("no PCI device %04x:%04x", vendor, device);
-	return dir;
-}
-
-static int pci_open(const char *dir, const char *name)
-{
-	char path[512];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	fd = open(path, O_RDWR);
-	if (fd < 0)
-		die("%s: %m", path);
-	return fd;
 }
 
 /*
@@ -342,37 +265,13 @@ static double ns_between(uint32_t from, uint32_t to)
 	return ((to - from) & 0xffffff) * (1e9 / 3579545);
 }
 
-static void ledger_open(void)
-{
-	char *dir = pci_need(LEDGER_VENDOR, LEDGER_DEVICE);
-	int fd = pci_open(dir, "enable");
-
-	if (write(fd, "1", 1) != 1)
-		die("%s/enable: %m", dir);
-	close(fd);
-	fd = pci_open(dir, "resource0");
-	ledger_reg = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (ledger_reg == MAP_FAILED)
-		die("%s/resource0: %m", dir);
-	close(fd);
-	free(dir);
-}
-
 static void mark(struct ledger *l)
 {
 	const char *p;
-	u64 i, len;
 	int c;
 
 	memset(l, 0, sizeof(*l));
-	ledger_reg[2] = 'p';
-	ledger_reg[3] = 1;
-	len = ledger_reg[4];
-	if (len >= sizeof(ledger_text))
-		die("the ledger is too long: %lu bytes", len);
-	for (i = 0; i < len; i += 8)
-		*(u64 *)(ledger_text + i) = ledger_reg[5];
-	ledger_text[len] = '\0';
+	ledger_mark('p');
 
 	boxes = parse_boxes(json_member(ledger_text, "cbox"), l->box);
 	p = json_member(ledger_text, "dram");

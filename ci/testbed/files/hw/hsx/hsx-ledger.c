@@ -17,8 +17,12 @@
  *	0x18 W	take the snapshot
  *	0x20 R	length of its text, bytes
  *	0x28 R	the next 8 bytes of the text
+ *	0x30 W	the tag, below 32, of the address space that the CPU is in which
+ *		writes this; 0 to end it, before another gets the same tables
  *
  * At exit all marks and the final account are written to the ledger file.
+ *
+ * `clock_ns` is the virtual clock's, which the guest's clocks are made from.
  *
  * `block` is QEMU's own count of what it moved between each disk and its
  * backing file, made without us: the payload of the disk's DMA.
@@ -30,6 +34,7 @@
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
 #include "qemu/notify.h"
+#include "qemu/timer.h"
 #include "sysemu/sysemu.h"
 #include "sysemu/block-backend.h"
 #include "hw/pci/pci.h"
@@ -164,6 +169,94 @@ static void put_device(GString *j, const DmaMaster *m, const Sums *s)
     g_string_append_c(j, '}');
 }
 
+/* Accesses of a kind, a load or a store: a read-modify-write is both */
+static uint64_t accesses(const HsxWork *w, unsigned kind, enum core_level level)
+{
+    return w->access[kind][level] + w->access[CPU_ACCESS_RMW][level];
+}
+
+static uint64_t all_accesses(const HsxWork *w, unsigned kind)
+{
+    uint64_t n = 0;
+
+    for (unsigned l = 0; l < CORE_LEVELS; l++) {
+        n += accesses(w, kind, l);
+    }
+    return n;
+}
+
+static void put_work(GString *j, const char *mode, const HsxWork *w)
+{
+    static const char *found[CORE_LEVELS] = {
+        [CORE_L1] = "load_l1_hit",
+        [CORE_L2] = "load_l2_hit",
+        [CORE_L3] = "load_l3_hit",
+        [CORE_L3_OTHER] = "load_l3_other",
+        [CORE_DRAM] = "load_l3_miss",
+    };
+    uint64_t locked = 0;
+
+    for (unsigned l = 0; l < CORE_LEVELS; l++) {
+        locked += w->access[CPU_ACCESS_RMW][l];
+    }
+    g_string_append_printf(j, "%s\"%s\": {",
+                           j->str[j->len - 1] == '{' ? "" : ", ", mode);
+    if (hsx.cpu_cache) {
+        put(j, "loads", all_accesses(w, CPU_ACCESS_LOAD));
+        put(j, "stores", all_accesses(w, CPU_ACCESS_STORE));
+        put(j, "locked_loads", locked);
+        put(j, "split_loads",
+            w->split[CPU_ACCESS_LOAD] + w->split[CPU_ACCESS_RMW]);
+        put(j, "split_stores",
+            w->split[CPU_ACCESS_STORE] + w->split[CPU_ACCESS_RMW]);
+        for (unsigned l = 0; l < CORE_LEVELS; l++) {
+            if (found[l]) {
+                put(j, found[l], accesses(w, CPU_ACCESS_LOAD, l));
+            }
+        }
+        put(j, "l3_reference", w->reference);
+        put(j, "l3_miss", w->miss);
+        put(j, "made_dirty", w->made_dirty);
+    }
+    if (hsx.cpu_ledger) {
+        put(j, "instructions", w->instructions);
+        put(j, "cycles", w->cycles);
+        put(j, "branches", w->branches);
+        put(j, "mispredicted", w->mispredicted);
+    }
+    g_string_append_c(j, '}');
+}
+
+static void put_modes(GString *j, const HsxWork w[CORE_MODES])
+{
+    put_work(j, "kernel", &w[CORE_KERNEL]);
+    put_work(j, "user", &w[CORE_USER]);
+}
+
+/* What all cores have done, by the tag of the address space */
+static void put_tags(GString *j)
+{
+    const char *sep = "";
+
+    g_string_append(j, ",\n \"tags\": {");
+    for (unsigned tag = 1; tag < hsx.tags; tag++) {
+        HsxWork w[CORE_MODES] = { }, none[CORE_MODES] = { };
+
+        for (unsigned i = 0; i < hsx.cores; i++) {
+            for (unsigned m = 0; m < CORE_MODES; m++) {
+                hsx_core_work(i, tag, m, &w[m]);
+            }
+        }
+        if (memcmp(w, none, sizeof(w))) {
+            g_string_append_printf(j, "%s\n  \"%u\": {", sep, tag);
+            put_modes(j, w);
+            g_string_append_c(j, '}');
+            sep = ",";
+        }
+    }
+    g_string_append_c(j, '}');
+}
+
 static void put_cpus(GString *j, const Sums *s)
 {
     struct llc_account all = { };
@@ -173,9 +266,20 @@ static void put_cpus(GString *j, const Sums *s)
     for (unsigned i = 0; i < hsx.cores; i++) {
         const HsxCore *c = &hsx.core[i];
         const struct llc_account *a = &s->a[i];
+        HsxWork w[CORE_MODES] = { };
+        uint64_t l, st;
 
-        loads += c->loads;
-        stores += c->stores;
+        for (unsigned tag = 0; tag < hsx.tags; tag++) {
+            for (unsigned m = 0; m < CORE_MODES; m++) {
+                hsx_core_work(i, tag, m, &w[m]);
+            }
+        }
+        l = all_accesses(&w[CORE_KERNEL], CPU_ACCESS_LOAD) +
+            all_accesses(&w[CORE_USER], CPU_ACCESS_LOAD);
+        st = all_accesses(&w[CORE_KERNEL], CPU_ACCESS_STORE) +
+             all_accesses(&w[CORE_USER], CPU_ACCESS_STORE);
+        loads += l;
+        stores += st;
         untracked += c->untracked;
         dirty += s->dirty[i];
         all.read_miss += a->read_miss;
@@ -186,13 +290,18 @@ static void put_cpus(GString *j, const Sums *s)
         all.wb_evictor += a->wb_evictor;
 
         g_string_append_printf(each, "%s\n  {", i ? "," : "");
-        put(each, "loads", c->loads);
-        put(each, "stores", c->stores);
+        put(each, "loads", l);
+        put(each, "stores", st);
         put(each, "l1_miss", c->priv.l1_miss);
         put(each, "l2_miss", c->priv.l2_miss);
         put(each, "read_miss", a->read_miss);
         put(each, "write_miss", a->write_miss);
         put_write_backs(each, a, s->dirty[i]);
+        put(each, "dram_wait_ns", qatomic_read(&c->dram_wait_ns));
+        put(each, "pebs_records", c->pebs_records);
+        put(each, "pebs_full", c->pebs_full);
+        put(each, "pebs_unmapped", c->pebs_unmapped);
+        put_modes(each, w);
         g_string_append_c(each, '}');
     }
 
@@ -260,8 +369,9 @@ static void put_accounts(GString *j)
 
     hsx_lock_all();
     sum_up(s);
-    g_string_append_printf(j, "\"line_bytes\": %u,\n \"devices\": {",
-                           LLC_LINE_BYTES);
+    g_string_append_printf(j, "\"line_bytes\": %u,\n \"clock_ns\": %" PRId64
+                           ",\n \"devices\": {", LLC_LINE_BYTES,
+                           qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
     QTAILQ_FOREACH(m, &masters, next) {
         if (m->actor >= 0) {
             g_string_append(j, sep);
@@ -271,9 +381,11 @@ static void put_accounts(GString *j)
     }
     g_string_append(j, "}");
     put_cpus(j, s);
+    put_tags(j);
     g_string_append(j, ",\n \"dram\": {");
     put(j, "read_lines", s->dram_read);
     put(j, "write_lines", s->dram_write);
+    put(j, "bytes_per_s", hsx.dram_bw);
     g_string_append(j, "},\n \"cbox\": [");
     for (unsigned i = 0; i < hsx.geo.slices; i++) {
         HsxBox *b = &hsx.box[i];
@@ -361,6 +473,9 @@ static void ledger_write(void *opaque, hwaddr addr, uint64_t val,
         break;
     case 0x18:
         take_mark(d);
+        break;
+    case 0x30:
+        hsx_core_set_tag(current_cpu, val);
         break;
     }
 }

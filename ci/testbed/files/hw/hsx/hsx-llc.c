@@ -88,8 +88,8 @@ static void read_mail(HsxCore *c)
 }
 
 /* One access at its box, whose lock is held. */
-static void access_locked(HsxBox *box, enum llc_op op, uint64_t line,
-                          unsigned who)
+static struct llc_result access_locked(HsxBox *box, enum llc_op op,
+                                       uint64_t line, unsigned who)
 {
     struct llc_result r;
     bool io = who >= LLC_MAX_CORES;
@@ -124,6 +124,7 @@ static void access_locked(HsxBox *box, enum llc_op op, uint64_t line,
             hsx_pmon_count(box, &req);
         }
     }
+    return r;
 }
 
 static HsxBox *box_of(uint64_t line)
@@ -135,6 +136,7 @@ static void hsx_dma(DmaMaster *m, DmaPath path, ram_addr_t addr, hwaddr len,
                     bool is_write)
 {
     ram_addr_t end = addr + len;
+    unsigned moved = 0;
     uint64_t line;
 
     if (!len || !hsx_line(addr, &line)) {
@@ -161,21 +163,28 @@ static void hsx_dma(DmaMaster *m, DmaPath path, ram_addr_t addr, hwaddr len,
         HsxBox *box = box_of(line);
 
         qemu_spin_lock(&box->lock);
-        access_locked(box, !is_write ? LLC_DEV_READ :
-                      full ? LLC_DEV_WRITE : LLC_DEV_WRITE_PART,
-                      line, m->actor);
+        moved += access_locked(box, !is_write ? LLC_DEV_READ :
+                               full ? LLC_DEV_WRITE : LLC_DEV_WRITE_PART,
+                               line, m->actor).dram_lines;
         qemu_spin_unlock(&box->lock);
         addr = next;
+    }
+    if (moved && hsx.dram_bw) {
+        hsx_dram_device(moved);
     }
 }
 
 /**
  * hsx_cpu_line: a guest load or store of a line, on the vCPU's own thread
  */
-void hsx_cpu_line(HsxCore *core, unsigned index, uint64_t line, bool store)
+HsxLine hsx_cpu_line(HsxCore *core, unsigned index, uint64_t line, bool store)
 {
+    static const enum core_level level[] = {
+        [PRIV_L1] = CORE_L1, [PRIV_L2] = CORE_L2, [PRIV_MISS] = CORE_L3,
+    };
     uint64_t victim;
-    bool upgrade, victim_modified, left = false;
+    bool clean, victim_modified, left = false;
+    struct llc_result r;
     enum priv_hit hit;
     enum llc_op op;
     HsxBox *box;
@@ -184,22 +193,22 @@ void hsx_cpu_line(HsxCore *core, unsigned index, uint64_t line, bool store)
         read_mail(core);
     }
     if (likely(priv_hit_mru(&core->priv, line, store))) {
-        return;
+        return (HsxLine) { CORE_L1 };
     }
-    hit = priv_lookup(&core->priv, line, store, &upgrade);
-    if (hit != PRIV_MISS && !upgrade) {
-        return;
+    hit = priv_lookup(&core->priv, line, store, &clean);
+    if (hit != PRIV_MISS && !clean) {
+        return (HsxLine) { level[hit] };
     }
 
     box = box_of(line);
     qemu_spin_lock(&box->lock);
     if (unlikely(qatomic_read(&core->mail))) {
         read_mail(core);
-        upgrade = upgrade && priv_holds(&core->priv, line);
+        clean = clean && priv_holds(&core->priv, line);
     }
-    op = upgrade ? LLC_CPU_UPGRADE : store ? LLC_CPU_STORE : LLC_CPU_LOAD;
-    access_locked(box, op, line, index);
-    if (upgrade) {
+    op = clean ? LLC_CPU_UPGRADE : store ? LLC_CPU_STORE : LLC_CPU_LOAD;
+    r = access_locked(box, op, line, index);
+    if (clean) {
         priv_dirty(&core->priv, line);
     } else {
         left = priv_fill(&core->priv, line, store, &victim, &victim_modified);
@@ -212,6 +221,16 @@ void hsx_cpu_line(HsxCore *core, unsigned index, uint64_t line, bool store)
         access_locked(box, LLC_CPU_WB, victim, index);
         qemu_spin_unlock(&box->lock);
     }
+    if (r.dram_lines && unlikely(hsx.dram_bw)) {
+        hsx_dram_cpu(core, r.dram_lines);
+    }
+
+    return (HsxLine) {
+        .level = clean ? level[hit] : r.before == LLC_I ? CORE_DRAM :
+                 r.downgrade ? CORE_L3_OTHER : CORE_L3,
+        .upgrade = clean && !r.silent,
+        .made_dirty = store && r.before != LLC_M,
+    };
 }
 
 void hsx_lock_all(void)
@@ -246,19 +265,22 @@ void hsx_trace_finish(void)
 }
 
 bool hsx_llc_start(const struct llc_geometry *geo, bool cpu_cache,
-                   const char *trace, Error **errp)
+                   bool cpu_ledger, const char *trace, Error **errp)
 {
     MachineState *ms = MACHINE(qdev_get_machine());
     X86MachineState *x86ms = X86_MACHINE(ms);
 
-    if (cpu_cache && ms->smp.max_cpus > LLC_MAX_CORES) {
-        error_setg(errp, "cpu-cache: at most %d CPUs", LLC_MAX_CORES);
+    if ((cpu_cache || cpu_ledger) && ms->smp.max_cpus > LLC_MAX_CORES) {
+        error_setg(errp, "cpu-cache, cpu-ledger: at most %d CPUs",
+                   LLC_MAX_CORES);
         return false;
     }
 
     hsx.geo = *geo;
     hsx.cpu_cache = cpu_cache;
+    hsx.cpu_ledger = cpu_ledger;
     hsx.actors = LLC_MAX_CORES;
+    hsx.tags = 1;
     hsx.ram_start = memory_region_get_ram_addr(ms->ram);
     hsx.ram_below_4g = x86ms->below_4g_mem_size;
     hsx.ram_end = hsx.ram_start + memory_region_size(ms->ram);
@@ -274,12 +296,15 @@ bool hsx_llc_start(const struct llc_geometry *geo, bool cpu_cache,
         }
     }
 
-    hsx.cores = cpu_cache ? ms->smp.max_cpus : 0;
-    hsx.core = qemu_memalign(64, sizeof(HsxCore) * (hsx.cores + 1));
-    memset(hsx.core, 0, sizeof(HsxCore) * (hsx.cores + 1));
-    for (unsigned i = 0; i < hsx.cores; i++) {
+    hsx.cores = cpu_cache || cpu_ledger ? ms->smp.max_cpus : 0;
+    hsx.core = qemu_memalign(64, sizeof(HsxCore) * ms->smp.max_cpus);
+    memset(hsx.core, 0, sizeof(HsxCore) * ms->smp.max_cpus);
+    for (unsigned i = 0; i < ms->smp.max_cpus; i++) {
         qemu_spin_init(&hsx.core[i].mail_lock);
+        seqlock_init(&hsx.core[i].retire_lock);
+        hsx.core[i].now = hsx.core[i].work[0];
     }
+    hsx_core_reset();
 
     if (trace) {
         struct llc_trace_header head = {

@@ -38,9 +38,10 @@ OBJECT_DECLARE_SIMPLE_TYPE(HsxImc, HSX_IMC)
 struct HsxUncore {
     PCIDevice pci;
     uint32_t boxes, ways, ddio_ways;
-    uint64_t llc_size;
-    bool cpu_cache;
-    char *ledger, *trace;
+    uint64_t llc_size, dram_bw;
+    bool cpu_cache, cpu_ledger;
+    bool pebs_lossy;
+    char *ledger, *trace, *pebs;
 };
 
 struct HsxImc {
@@ -249,7 +250,23 @@ static void uncore_realize(PCIDevice *pci, Error **errp)
         return;
     }
     geo.sets = d->llc_size / row;
-    if (!hsx_llc_start(&geo, d->cpu_cache, d->trace, errp)) {
+    if (!d->pebs || !strcmp(d->pebs, "off")) {
+        hsx.pebs = PEBS_OFF;
+    } else if (!strcmp(d->pebs, "hsw")) {
+        hsx.pebs = PEBS_HSW;
+    } else if (!strcmp(d->pebs, "skl")) {
+        hsx.pebs = PEBS_SKL;
+    } else {
+        error_setg(errp, "pebs: hsw, skl or off");
+        return;
+    }
+    hsx.pebs_lossy = d->pebs_lossy;
+    if (!hsx_dram_start(d->dram_bw)) {
+        error_setg(errp, "dram-bw: at most 1 TiB/s");
+        return;
+    }
+    hsx.dram_bw = d->dram_bw;
+    if (!hsx_llc_start(&geo, d->cpu_cache, d->cpu_ledger, d->trace, errp)) {
         return;
     }
     hsx.present = true;
@@ -275,7 +292,11 @@ static Property uncore_properties[] = {
     DEFINE_PROP_SIZE("llc-size", HsxUncore, llc_size, 20 * MiB),
     DEFINE_PROP_UINT32("llc-ways", HsxUncore, ways, 20),
     DEFINE_PROP_UINT32("ddio-ways", HsxUncore, ddio_ways, 2),
+    DEFINE_PROP_UINT64("dram-bw", HsxUncore, dram_bw, 0),
     DEFINE_PROP_BOOL("cpu-cache", HsxUncore, cpu_cache, false),
+    DEFINE_PROP_BOOL("cpu-ledger", HsxUncore, cpu_ledger, false),
+    DEFINE_PROP_STRING("pebs", HsxUncore, pebs),
+    DEFINE_PROP_BOOL("pebs-lossy", HsxUncore, pebs_lossy, false),
     DEFINE_PROP_STRING("ledger", HsxUncore, ledger),
     DEFINE_PROP_STRING("trace", HsxUncore, trace),
     DEFINE_PROP_END_OF_LIST(),

@@ -3,8 +3,14 @@
  * A functional Haswell-EP uncore for q35: what its parts share
  *
  *	llc.c		the caches, as a pure library
+ *	corepmu.c	a core's counters, as a pure library
+ *	pebs.c		their samples, as a pure library
+ *	branch.c	its branch predictor, as a pure library
+ *	dram.c		a DRAM with a ceiling of bandwidth, as a pure library
  *	hsx-llc.c	their locks; DMA and CPU accesses come in here
  *	hsx-cpu.c	from a guest load or store to a line
+ *	hsx-core.c	the cores' counters, their MSRs and their interrupt
+ *	hsx-dram.c	CPUs that wait for the DRAM
  *	hsx-pmon.c	the CBox counters and their MSRs
  *	hsx-pci.c	UBOX, PCU and memory controllers in PCI configuration space
  *	hsx-ledger.c	the exact account, and the guest's door to it
@@ -22,8 +28,12 @@
 #ifndef HW_HSX_H
 #define HW_HSX_H
 
+#include "qemu/seqlock.h"
 #include "qemu/thread.h"
 #include "exec/mem-observer.h"
+#include "branch.h"
+#include "corepmu.h"
+#include "dram.h"
 #include "llc.h"
 
 #define HSX_TRACE_RECORDS 4096
@@ -72,10 +82,38 @@ typedef struct {
     uint64_t *trace;
 } HsxBox;
 
+/* What a core has done in one mode, for the ledger. Nothing but counters */
 typedef struct {
+    uint64_t access[CPU_ACCESS_RMW + 1][CORE_LEVELS];   /* [CPU_ACCESS_...] */
+    uint64_t split[CPU_ACCESS_RMW + 1];
+    uint64_t reference, miss;           /* of the LLC, lines */
+    uint64_t made_dirty;                /* lines, clean to dirty */
+    /* with cpu-ledger, or while counters count them */
+    uint64_t instructions, cycles, branches, mispredicted;
+} HsxWork;
+
+/* Address spaces that a program in the guest has given a number; 0: none has */
+#define HSX_TAGS 32
+#define HSX_TAGGED 64
+
+typedef struct {
+    struct core_pmu pmu;
+    /* What of env->retire has been counted */
+    int64_t retire_from[CORE_MODES];
+    uint64_t retire_again[CORE_MODES];
+    uint64_t cycles[CORE_MODES];        /* counted so far */
+    QemuSeqLock retire_lock;            /* for others that read these */
+    struct branch_unit branch;
+    uint64_t branch_cycles;             /* up to the last one */
+    enum core_mode branch_mode;
+    /* Samples: written, without room, without a mapping */
+    uint64_t pebs_records, pebs_full, pebs_unmapped;
+
     struct priv_cache priv;
-    uint64_t loads, stores;
+    HsxWork work[HSX_TAGS][CORE_MODES];
+    HsxWork *now;                       /* of the tag of its address space */
     uint64_t untracked;                 /* not found in the TLB afterwards */
+    uint64_t dram_wait_ns;
     bool mail;                          /* there is some; read without the lock */
     QemuSpin mail_lock;
     unsigned mails, mail_room;
@@ -85,10 +123,15 @@ typedef struct {
 typedef struct {
     bool present;
     struct llc_geometry geo;
-    bool cpu_cache;
+    bool cpu_cache, cpu_ledger;
+    enum pebs_format pebs;
+    bool pebs_lossy;
+    uint64_t dram_bw;                   /* bytes/s; 0: no ceiling */
+    struct dram dram;
     HsxBox *box;
-    HsxCore *core;
-    unsigned cores;
+    HsxCore *core;                      /* of each CPU that there may be */
+    unsigned cores;                     /* of them in the ledger */
+    unsigned tags;                      /* the largest used so far + 1 */
     unsigned actors;                    /* LLC_MAX_CORES + devices so far */
     /* RAM's place in the guest's physical address space */
     ram_addr_t ram_start, ram_below_4g, ram_end;
@@ -101,11 +144,19 @@ typedef struct {
 extern Hsx hsx;
 
 bool hsx_llc_start(const struct llc_geometry *geo, bool cpu_cache,
-                   const char *trace, Error **errp);
+                   bool cpu_ledger, const char *trace, Error **errp);
 void hsx_lock_all(void);
 void hsx_unlock_all(void);
 void hsx_trace_finish(void);
-void hsx_cpu_line(HsxCore *core, unsigned index, uint64_t line, bool store);
+
+/* What a CPU's access to a line came to */
+typedef struct {
+    enum core_level level;  /* where it was */
+    bool upgrade;           /* the core had it, and asked the LLC to write it */
+    bool made_dirty;        /* it was clean */
+} HsxLine;
+
+HsxLine hsx_cpu_line(HsxCore *core, unsigned index, uint64_t line, bool store);
 
 /* The line of a byte of RAM. False: not system memory (a ROM, a frame buffer) */
 static inline bool hsx_line(ram_addr_t addr, uint64_t *line)
@@ -122,6 +173,10 @@ static inline bool hsx_line(ram_addr_t addr, uint64_t *line)
     return true;
 }
 
+bool hsx_dram_start(uint64_t bytes_per_s);
+void hsx_dram_cpu(HsxCore *core, unsigned lines);
+void hsx_dram_device(unsigned lines);
+
 void hsx_pmon_count(HsxBox *box, const HsxRequest *req);
 void hsx_not_modelled(const char *what, uint64_t ctl);
 void hsx_put_not_modelled(GString *j);
@@ -129,5 +184,31 @@ bool hsx_wrmsr(uint32_t msr, uint64_t val);
 bool hsx_rdmsr(uint32_t msr, uint64_t *val);
 
 void hsx_ledger_start(const char *path);
+
+#ifdef NEED_CPU_H
+#include "cpu.h"
+
+static inline bool hsx_core_present(CPUX86State *env)
+{
+    return hsx.present && env_archcpu(env)->enable_pmu;
+}
+
+void hsx_core_signals(CPUX86State *env, HsxCore *c, enum core_mode mode,
+                      uint64_t signals);
+bool hsx_core_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val, uintptr_t ra);
+bool hsx_core_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val);
+bool hsx_core_rdpmc(CPUX86State *env, uint32_t index, uint64_t *val,
+                    uintptr_t ra);
+void hsx_core_cpuid(CPUX86State *env, uint32_t *eax, uint32_t *ebx,
+                    uint32_t *ecx, uint32_t *edx);
+void hsx_core_cr3(CPUX86State *env);
+uint64_t hsx_core_misc_enable(CPUX86State *env, uint64_t val);
+void hsx_cpu_assist(CPUX86State *env, HsxCore *core, uint64_t va,
+                    unsigned size, bool store);
+#endif
+void hsx_core_reset(void);
+void hsx_core_set_tag(CPUState *cs, uint64_t tag);
+void hsx_core_work(unsigned core, unsigned tag, enum core_mode mode,
+                   HsxWork *sum);
 
 #endif

@@ -165,8 +165,10 @@ void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 
 	if (!w) {
 		/* A full line that a device writes needs no read. */
-		if (op != LLC_DEV_WRITE)
+		if (op != LLC_DEV_WRITE) {
 			s->dram_read[llc_channel_of(line)]++;
+			r->dram_lines++;
+		}
 		if (op == LLC_DEV_READ)
 			return;
 		if (device && !ddio) {
@@ -174,6 +176,7 @@ void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 
 			make_dirty(s, &passing, who);
 			write_back(s, &passing, line, who);
+			r->dram_lines++;
 			return;
 		}
 
@@ -184,8 +187,10 @@ void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 			r->victim_state = state_of(w);
 			r->victim_line = tag[i] - 1;
 			r->victim_sharers = w->sharers;
-			if (w->dirty)
+			if (w->dirty) {
 				write_back(s, w, r->victim_line, who);
+				r->dram_lines++;
+			}
 		}
 		tag[i] = line + 1;
 		w->dirty = false;
@@ -205,6 +210,7 @@ void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 		make_dirty(s, w, who);
 		if (!ddio) {
 			write_back(s, w, line, who);
+			r->dram_lines++;
 			tag[i] = 0;
 		}
 		break;

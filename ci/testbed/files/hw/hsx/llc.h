@@ -174,6 +174,7 @@ struct llc_result {
 	enum llc_state victim_state;
 	uint64_t victim_line;
 	uint32_t victim_sharers;	/* cores that lose their copy of it */
+	uint8_t dram_lines;		/* read from DRAM and written back for it */
 };
 
 /**

@@ -60,13 +60,17 @@ static inline bool dma_observed(const DmaMaster *m)
 #include "cpu.h"
 #include "exec/memopidx.h"
 
-/*
- * What the translator knows of an access, in one constant.
- * bit 0: a store; bits 1-7: size in bytes; bits 8 and up: MMU index
- */
-static inline uint32_t cpu_access_info(MemOpIdx oi, bool store)
+/* What the translator knows of an access, in one constant */
+#define CPU_ACCESS_LOAD     (1u << 0)
+#define CPU_ACCESS_STORE    (1u << 1)
+#define CPU_ACCESS_RMW      (CPU_ACCESS_LOAD | CPU_ACCESS_STORE) /* atomic */
+#define CPU_ACCESS_SIZE     2           /* 7 bits, bytes */
+#define CPU_ACCESS_MMU      9           /* MMU index */
+
+static inline uint32_t cpu_access_info(MemOpIdx oi, uint32_t what)
 {
-    return store | memop_size(get_memop(oi)) << 1 | get_mmuidx(oi) << 8;
+    return what | memop_size(get_memop(oi)) << CPU_ACCESS_SIZE |
+           get_mmuidx(oi) << CPU_ACCESS_MMU;
 }
 
 void cpu_access_observe(CPUArchState *env, target_ulong va, uint32_t info);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A DRAM with a ceiling of bandwidth; dram.h has the model.
+ */
+#include "dram.h"
+#include "llc.h"
+
+#define PS_PER_NS	1000ull
+#define PS_PER_S	1000000000000ull
+
+/**
+ * dram_init() - a DRAM that has done nothing so far
+ * @bytes_per_s:	its ceiling; 0: it has none
+ *
+ * Return: false if a picosecond is too coarse for it: 1 TiB/s is the most.
+ */
+bool dram_init(struct dram *d, uint64_t bytes_per_s)
+{
+	*d = (struct dram){ 0 };
+	if (!bytes_per_s)
+		return true;
+	d->line_ps = (LLC_LINE_BYTES * PS_PER_S + bytes_per_s / 2) / bytes_per_s;
+	return bytes_per_s <= 1ull << 40;
+}
+
+/**
+ * dram_slack() - how far a CPU may be ahead, and how much the DRAM makes up for
+ */
+void dram_slack(struct dram *d, uint64_t ahead_ns, uint64_t behind_ns)
+{
+	d->ahead_ps = ahead_ns * PS_PER_NS;
+	d->behind_ps = behind_ns * PS_PER_NS;
+}
+
+/**
+ * dram_move() - these lines are to be moved, after all that came before
+ *
+ * Context: any number of threads at once.
+ * Return: when they will have been, in ps.
+ */
+uint64_t dram_move(struct dram *d, uint64_t now_ns, unsigned int lines)
+{
+	const uint64_t now = now_ns * PS_PER_NS;
+	const uint64_t first = now > d->behind_ps ? now - d->behind_ps : 0;
+	uint64_t before = __atomic_load_n(&d->done_ps, __ATOMIC_RELAXED), done;
+
+	do {
+		done = (before > first ? before : first) + lines * d->line_ps;
+	} while (!__atomic_compare_exchange_n(&d->done_ps, &before, done, true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return done;
+}
+
+/**
+ * dram_wait_ns() - how long a CPU waits, whose last line is done at @done_ps
+ */
+uint64_t dram_wait_ns(const struct dram *d, uint64_t done_ps, uint64_t now_ns)
+{
+	const uint64_t free = now_ns * PS_PER_NS + d->ahead_ps;
+
+	return done_ps > free ? (done_ps - free + PS_PER_NS - 1) / PS_PER_NS : 0;
+}
