@@ -4,7 +4,7 @@
  *
  * What the rest of the kernel calls. Each hook is one inline function of this
  * file, which is nothing without CONFIG_CGROUP_MEMIO and a no-op instruction
- * while memio is off.
+ * while memio is off. Functions whose names begin with __ do the work.
  *
  * Tags: a bio has its owner's id in bi_memio, and so has a packet in memio on its
  * way out. One that has come in (memio_rx) has there the device and the bytes that are
@@ -14,7 +14,9 @@
 #define _LINUX_MEMIO_H
 
 #include <linux/blk_types.h>
+#include <linux/jiffies.h>
 #include <linux/jump_label.h>
+#include <linux/memio_cpu.h>
 #include <linux/sched.h>
 #include <linux/types.h>
 
@@ -68,25 +70,86 @@ struct memio_ring {
 	u16 rx_packet;
 };
 
+/*
+ * Descriptors of 16 bytes, one for each piece and one for offloads, of which the status
+ * is written back when a packet is sent (8 bytes), or the whole. A device whose driver
+ * does not say is taken for one of the former.
+ */
+extern const struct memio_ring memio_ring_status;
+extern const struct memio_ring memio_ring_whole;
+
+extern struct page_ext_operations page_memio_ops;
+
 #ifdef CONFIG_CGROUP_MEMIO
 
 /* Drivers say so with this; it is the netdev's. */
 #define memio_set_ring(netdev, ring)	((netdev)->memio_ring = (ring))
 
 DECLARE_STATIC_KEY_FALSE(memio_key);
-DECLARE_STATIC_KEY_FALSE(memio_pages_key);	/* pages can have owners */
-extern struct page_ext_operations page_memio_ops;
+DECLARE_STATIC_KEY_FALSE(memio_tags_key);
 
 /**
  * memio_enabled - whether anything is to be accounted
  *
  * Context: Any.
- * Return: true while memio is on.
+ * Return: true while memio is on; without CONFIG_CGROUP_MEMIO a constant, so that hooks
+ * are nothing.
  */
 static inline bool memio_enabled(void)
 {
 	return static_branch_unlikely(&memio_key);
 }
+
+/**
+ * memio_tags - whether pages and packets may have tags
+ *
+ * Context: Any.
+ * Return: true once memio has been on.
+ */
+static inline bool memio_tags(void)
+{
+	return static_branch_unlikely(&memio_tags_key);
+}
+
+void memio_signal_free(struct signal_struct *sig);
+void memio_disk_add(struct gendisk *disk);
+void memio_disk_del(struct gendisk *disk);
+int proc_tid_membw(struct seq_file *m, struct pid_namespace *ns, struct pid *pid,
+		   struct task_struct *task);
+int proc_tgid_membw(struct seq_file *m, struct pid_namespace *ns, struct pid *pid,
+		    struct task_struct *task);
+
+#else /* !CONFIG_CGROUP_MEMIO */
+
+#define memio_set_ring(netdev, ring)					\
+do {									\
+	(void)(netdev);							\
+	(void)(ring);							\
+} while (0)
+
+static inline bool memio_enabled(void)
+{
+	return false;
+}
+
+static inline bool memio_tags(void)
+{
+	return false;
+}
+
+static inline void memio_signal_free(struct signal_struct *sig)
+{
+}
+
+static inline void memio_disk_add(struct gendisk *disk)
+{
+}
+
+static inline void memio_disk_del(struct gendisk *disk)
+{
+}
+
+#endif /* CONFIG_CGROUP_MEMIO */
 
 void __memio_skb_rx(struct sk_buff *skb);
 void __memio_skb_headers(struct sock *sk, struct sk_buff *skb);
@@ -94,7 +157,6 @@ void __memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 bytes);
 void __memio_skb_copied(struct sk_buff *skb);
 void __memio_skb_merge(struct sk_buff *to, struct sk_buff *from);
 bool __memio_skb_mergeable(const struct sk_buff *to, const struct sk_buff *from);
-void __memio_skb_split(struct sk_buff *skb, const struct sk_buff *from);
 void __memio_skb_clear(struct sk_buff *skb);
 void __memio_skb_tx(struct sk_buff *skb, const struct sock *sk);
 bool __memio_skb_of(const struct sk_buff *skb, const struct sock *sk);
@@ -104,7 +166,6 @@ void __memio_tx_done(const struct memio_tx *tx);
 void __memio_skb_delivered(struct sock *sk, struct sk_buff *skb);
 u32 __memio_skb_lend(struct sk_buff *clone, struct sk_buff *skb);
 void __memio_skb_lent_back(struct sk_buff *skb, u32 lent);
-void __memio_skb_tx_own(struct sk_buff *skb, const struct sock *sk);
 void __memio_skb_piece(struct sk_buff *to, const struct sk_buff *from);
 void __memio_sock_follow(struct sock *sk, const struct sock *used);
 void __memio_sock_used(struct sock *sk);
@@ -114,18 +175,12 @@ void __memio_bio_done(struct request *rq, struct bio *bio, unsigned int bytes);
 void __memio_descriptors(struct request *rq, unsigned int to, unsigned int from);
 void __memio_folio_dirtied(struct folio *folio);
 void __memio_folio_range_dirtied(struct folio *folio, size_t off, size_t len);
+void __memio_folio_range_is_dirty(struct folio *folio, size_t off, size_t len);
 void __memio_folio_cleaned(struct folio *folio);
+void __memio_folio_removed(struct folio *folio);
 void __memio_folio_moved(struct folio *to, struct folio *from);
-void memio_task_update(struct task_struct *p, u64 now);
+void memio_task_update(struct task_struct *p);
 void __memio_exit(struct task_struct *p);
-
-void memio_signal_free(struct signal_struct *sig);
-void memio_disk_add(struct gendisk *disk);
-void memio_disk_del(struct gendisk *disk);
-int proc_tid_membw(struct seq_file *m, struct pid_namespace *ns, struct pid *pid,
-		   struct task_struct *task);
-int proc_tgid_membw(struct seq_file *m, struct pid_namespace *ns, struct pid *pid,
-		    struct task_struct *task);
 
 /**
  * memio_skb_rx - a packet has come in
@@ -222,7 +277,7 @@ static inline void memio_skb_lent_back(struct sk_buff *skb, u32 lent)
  */
 static inline void memio_skb_copied(struct sk_buff *skb)
 {
-	if (memio_enabled())
+	if (memio_tags())
 		__memio_skb_copied(skb);
 }
 
@@ -245,25 +300,12 @@ static inline void memio_skb_merge(struct sk_buff *to, struct sk_buff *from)
  * @from:	another
  *
  * Context: Any.
- * Return: true if they are of one owner, or of one device.
+ * Return: true if they are of one process and group, or of one device.
  */
 static inline bool memio_skb_mergeable(const struct sk_buff *to,
 				       const struct sk_buff *from)
 {
 	return !memio_enabled() || __memio_skb_mergeable(to, from);
-}
-
-/**
- * memio_skb_split - a packet to be sent is cut in two
- * @skb:	the new one
- * @from:	has the owner of both
- *
- * Context: Any.
- */
-static inline void memio_skb_split(struct sk_buff *skb, const struct sk_buff *from)
-{
-	if (memio_enabled())
-		__memio_skb_split(skb, from);
 }
 
 /**
@@ -274,13 +316,14 @@ static inline void memio_skb_split(struct sk_buff *skb, const struct sk_buff *fr
  */
 static inline void memio_skb_clear(struct sk_buff *skb)
 {
-	if (memio_enabled())
+	if (memio_tags())
 		__memio_skb_clear(skb);
 }
 
 /**
- * memio_skb_tx - a socket makes a packet
- * @skb:	the packet; its owner is the socket's last user
+ * memio_skb_tx - a socket makes a packet, or sends one that nobody has asked for
+ * @skb:	the packet; unless it has an owner, that is the current task, or in softirqs
+ *		the socket's last user
  * @sk:		the socket
  *
  * Context: Any.
@@ -289,19 +332,6 @@ static inline void memio_skb_tx(struct sk_buff *skb, const struct sock *sk)
 {
 	if (memio_enabled())
 		__memio_skb_tx(skb, sk);
-}
-
-/**
- * memio_skb_tx_own - a socket sends a packet that nobody has asked for
- * @skb:	the packet; unless it has an owner, that is the socket's last user
- * @sk:		the socket
- *
- * Context: Any.
- */
-static inline void memio_skb_tx_own(struct sk_buff *skb, const struct sock *sk)
-{
-	if (memio_enabled())
-		__memio_skb_tx_own(skb, sk);
 }
 
 /**
@@ -323,7 +353,7 @@ static inline void memio_skb_piece(struct sk_buff *to, const struct sk_buff *fro
  * @sk:		the socket
  *
  * Context: Process, with the socket's lock.
- * Return: true if the packet is its last user's.
+ * Return: true if the packet is of the current task's process and group.
  */
 static inline bool memio_skb_of(const struct sk_buff *skb, const struct sock *sk)
 {
@@ -457,6 +487,23 @@ static inline void memio_folio_range_dirtied(struct folio *folio, size_t off, si
 }
 
 /**
+ * memio_folio_range_is_dirty - a part of a large folio has become dirty, as is known by now
+ * @folio:	the folio, which has been made dirty
+ * @off:	where the part begins, in bytes
+ * @len:	its length
+ *
+ * Writeback that ended before the folio was dirty has taken away what
+ * memio_folio_range_dirtied() gave to pages: those without an owner get it again.
+ *
+ * Context: Process.
+ */
+static inline void memio_folio_range_is_dirty(struct folio *folio, size_t off, size_t len)
+{
+	if (memio_enabled() && len)
+		__memio_folio_range_is_dirty(folio, off, len);
+}
+
+/**
  * memio_folio_cleaned - a folio has been written, or will not be
  * @folio:	the folio; if it is dirty again, its pages keep their owners
  *
@@ -466,8 +513,20 @@ static inline void memio_folio_range_dirtied(struct folio *folio, size_t off, si
  */
 static inline void memio_folio_cleaned(struct folio *folio)
 {
-	if (static_branch_unlikely(&memio_pages_key))
+	if (memio_tags())
 		__memio_folio_cleaned(folio);
+}
+
+/**
+ * memio_folio_removed - a folio leaves the page cache
+ * @folio:	the folio; its pages are nobody's
+ *
+ * Context: With the mapping's lock, interrupts off.
+ */
+static inline void memio_folio_removed(struct folio *folio)
+{
+	if (memio_tags())
+		__memio_folio_removed(folio);
 }
 
 /**
@@ -479,9 +538,11 @@ static inline void memio_folio_cleaned(struct folio *folio)
  */
 static inline void memio_folio_moved(struct folio *to, struct folio *from)
 {
-	if (static_branch_unlikely(&memio_pages_key))
+	if (memio_tags())
 		__memio_folio_moved(to, from);
 }
+
+#ifdef CONFIG_CGROUP_MEMIO
 
 /**
  * memio_fork - a task begins without an owner
@@ -492,6 +553,21 @@ static inline void memio_folio_moved(struct folio *to, struct folio *from)
 static inline void memio_fork(struct task_struct *p)
 {
 	p->memio_owner = 0;
+}
+
+/**
+ * memio_switch - a task leaves the CPU, blocked or preempted, of any class
+ * @p:	the task: if it has an owner, what it has moved is turned into bandwidth, no
+ *	more than ten times a second
+ *
+ * Context: With the run queue's lock, interrupts off.
+ */
+static inline void memio_switch(struct task_struct *p)
+{
+	memio_cpu_switch(p);
+	if (memio_enabled() && unlikely(READ_ONCE(p->memio_owner)) &&
+	    time_after_eq(jiffies, p->memio_due))
+		memio_task_update(p);
 }
 
 /**
@@ -558,149 +634,15 @@ static inline void memio_act_for(const struct bio *bio)
 
 #else /* !CONFIG_CGROUP_MEMIO */
 
-#define memio_set_ring(netdev, ring)					\
-do {									\
-	(void)(netdev);							\
-	(void)(ring);							\
-} while (0)
-
-static inline bool memio_enabled(void)
-{
-	return false;
-}
-
-static inline void memio_skb_rx(struct sk_buff *skb)
-{
-}
-
-static inline void memio_skb_headers(struct sock *sk, struct sk_buff *skb)
-{
-}
-
-static inline void memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 bytes)
-{
-}
-
-static inline void memio_skb_delivered(struct sock *sk, struct sk_buff *skb)
-{
-}
-
-static inline u32 memio_skb_lend(struct sk_buff *clone, struct sk_buff *skb, bool only)
-{
-	return 0;
-}
-
-static inline void memio_skb_lent_back(struct sk_buff *skb, u32 lent)
-{
-}
-
-static inline void memio_skb_tx_own(struct sk_buff *skb, const struct sock *sk)
-{
-}
-
-static inline void memio_skb_piece(struct sk_buff *to, const struct sk_buff *from)
-{
-}
-
-static inline void memio_sock_follow(struct sock *sk, const struct sock *used)
-{
-}
-
-static inline void memio_skb_copied(struct sk_buff *skb)
-{
-}
-
-static inline void memio_skb_merge(struct sk_buff *to, struct sk_buff *from)
-{
-}
-
-static inline bool memio_skb_mergeable(const struct sk_buff *to,
-				       const struct sk_buff *from)
-{
-	return true;
-}
-
-static inline void memio_skb_split(struct sk_buff *skb, const struct sk_buff *from)
-{
-}
-
-static inline void memio_skb_clear(struct sk_buff *skb)
-{
-}
-
-static inline void memio_skb_tx(struct sk_buff *skb, const struct sock *sk)
-{
-}
-
-static inline bool memio_skb_of(const struct sk_buff *skb, const struct sock *sk)
-{
-	return true;
-}
-
-static inline void memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb,
-				  const struct net_device *dev)
-{
-}
-
-static inline void memio_tx_done(const struct memio_tx *tx)
-{
-}
-
-static inline void memio_sock_used(struct sock *sk)
-{
-}
-
-static inline void memio_bio_submit(struct bio *bio)
-{
-}
-
-static inline void memio_bio_done(struct request *rq, struct bio *bio,
-				  unsigned int bytes)
-{
-}
-
-static inline void memio_descriptors(struct request *rq, unsigned int to,
-				     unsigned int from)
-{
-}
-
-static inline void memio_folio_dirtied(struct folio *folio)
-{
-}
-
-static inline void memio_folio_range_dirtied(struct folio *folio, size_t off, size_t len)
-{
-}
-
-static inline void memio_folio_cleaned(struct folio *folio)
-{
-}
-
-static inline void memio_folio_moved(struct folio *to, struct folio *from)
-{
-}
-
-static inline void memio_task_update(struct task_struct *p, u64 now)
-{
-}
-
 static inline void memio_fork(struct task_struct *p)
 {
 }
 
+static inline void memio_switch(struct task_struct *p)
+{
+}
+
 static inline void memio_exit(struct task_struct *p)
-{
-}
-
-static inline void memio_signal_free(struct signal_struct *sig)
-{
-}
-
-static inline void memio_disk_add(struct gendisk *disk)
-{
-}
-
-static inline void memio_disk_del(struct gendisk *disk)
 {
 }
 

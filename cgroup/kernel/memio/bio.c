@@ -19,15 +19,17 @@
  *	one bio of 24 KiB, three pages for A and three for B
  *
  * A page loses its owner when its writeback ends, if it is not dirty again by
- * then, or when it leaves the page cache. One that is dirtied again while it is
+ * then, when it is not to be written after all, and at the latest when it leaves the page
+ * cache: file systems make some clean without telling. One that is dirtied again while it is
  * being written has the new dirtier's tag: then both writes are the latter's.
  *
- * Something else may take the place of pages on the way down (dm-crypt): then the tag of
- * the bio counts. A bio of pages under writeback has that of its first page's owner,
- * not of the flusher, and whoever makes another in its place hands it on. Kernel
- * threads that do what a bio asks for (loop) act for its owner meanwhile. Pages that are
- * swapped out have nobody who made them dirty: they are paid for by the group that
- * the memory is charged to. What a kernel thread does on its own account is the root's.
+ * Something else may take the place of pages on the way down (dm-crypt): then their
+ * owners are handed on, page by page (memio_bio_replaced). A bio of pages under writeback
+ * has the tag of its first page's owner, not of the flusher, and whoever makes another
+ * in its place hands it on. Kernel threads that do what a bio asks for (loop) act for its
+ * owner meanwhile. Pages that are swapped out have nobody who made them dirty: they are
+ * paid for by the group that the memory is charged to. What a kernel thread does on its
+ * own account is the root's.
  *
  * Without memio at boot (memio=off) there is no page_ext, and all bytes are
  * the bios' submitters'.
@@ -124,6 +126,25 @@ void __memio_folio_range_dirtied(struct folio *folio, size_t off, size_t len)
 		set_page_owner(folio_page(folio, i), owner);
 }
 
+void __memio_folio_range_is_dirty(struct folio *folio, size_t off, size_t len)
+{
+	u32 owner = memio_current_owner();
+	struct page_ext *ext;
+	size_t i;
+	u32 *tag;
+
+	if (!owner || !memio_at_boot)
+		return;
+	for (i = off >> PAGE_SHIFT; i <= (off + len - 1) >> PAGE_SHIFT; i++) {
+		tag = page_tag(folio_page(folio, i), &ext);
+		if (!tag)
+			continue;
+		if (!READ_ONCE(*tag) && !cmpxchg(tag, 0, owner))
+			memio_owner_dirty(owner, 1);
+		page_ext_put(ext);
+	}
+}
+
 /*
  * A folio may become dirty again at any time: first its flag is set, then its owner.
  * So after an owner was taken away, look at the flag once more and put it back.
@@ -134,7 +155,7 @@ void __memio_folio_cleaned(struct folio *folio)
 	struct page_ext *ext;
 	u32 *tag, owner;
 
-	if (!memio_at_boot || folio_test_dirty(folio))
+	if (!memio_at_boot || folio_test_dirty(folio) || folio_test_anon(folio))
 		return;
 	for (i = 0; i < nr; i++) {
 		tag = page_tag(folio_page(folio, i), &ext);
@@ -149,11 +170,22 @@ void __memio_folio_cleaned(struct folio *folio)
 }
 EXPORT_SYMBOL_GPL(__memio_folio_cleaned);
 
+void __memio_folio_removed(struct folio *folio)
+{
+	long i, nr = folio_nr_pages(folio);
+
+	for (i = 0; memio_at_boot && i < nr; i++)
+		set_page_owner(folio_page(folio, i), 0);
+}
+
 void __memio_folio_moved(struct folio *to, struct folio *from)
 {
 	long i, nr = folio_nr_pages(from);
 
-	for (i = 0; memio_at_boot && i < nr; i++) {
+	/* Pages of memory that is not a file's have none. */
+	if (!memio_at_boot || folio_test_anon(from))
+		return;
+	for (i = 0; i < nr; i++) {
 		set_page_owner(folio_page(to, i), page_owner_of(folio_page(from, i)));
 		set_page_owner(folio_page(from, i), 0);
 	}
@@ -164,7 +196,6 @@ static u32 written_for(struct bio *bio)
 {
 	struct folio *folio;
 	struct page *page;
-	u32 owner;
 
 	if (!op_is_write(bio_op(bio)) || !bio_has_data(bio))
 		return 0;
@@ -174,8 +205,7 @@ static u32 written_for(struct bio *bio)
 		return 0;
 	if (!folio_test_swapcache(folio))
 		return page_owner_of(page);
-	owner = memio_current_owner();
-	return memio_swapper_pays(folio, owner) ? owner : memio_folio_group(folio);
+	return memio_swap_owner(folio, memio_current_owner());
 }
 
 void __memio_bio_submit(struct bio *bio)
@@ -235,7 +265,7 @@ static void charge_data(u16 dev, u32 owner, u32 to, u32 from)
 	struct memio_move move = { to, from, to, from };
 
 	if (to || from)
-		memio_charge(dev, owner, &move, MEMIO_TOTAL | MEMIO_CLAIM);
+		memio_charge(dev, owner, &move, &move);
 }
 
 /* Charges what was written, page by page. */
@@ -282,7 +312,6 @@ void __memio_descriptors(struct request *rq, unsigned int to, unsigned int from)
 		.from_lines = round_up(from, MEMIO_LINE),
 	};
 
-	memio_charge(rq->q->memio_dev, rq->bio ? rq->bio->bi_memio : 0, &move,
-		     MEMIO_TOTAL | MEMIO_CLAIM);
+	memio_charge(rq->q->memio_dev, rq->bio ? rq->bio->bi_memio : 0, &move, &move);
 }
 EXPORT_SYMBOL_GPL(__memio_descriptors);

@@ -3,55 +3,112 @@
  * memio: groups, and the files of the cgroup controller
  *
  * A group counts what it and those below it moved, by device, in a meter per CPU.
- * A meter is made when the device first moves something for the group. If
- * there is no memory for it then, the bytes are missing in this group alone, and
- * no_slot says so: the groups above it have them.
+ * They are made when the device first moves something for the group. As this may be in
+ * an interrupt, in which per-CPU memory is hardly to be had, a single meter serves all CPUs
+ * until a work item has made them. If there is no memory even for that, the bytes are
+ * missing in this group alone, and no_slot says so: the groups above it have them.
  *
  *	memio.stat, on the root as well:
  *
  *	0000:00:03.0 io_to=66 io_from=268435456 mem_read=66 mem_write=134217728 unpriced=0
- *	cpu mem_read=0 mem_write=0 valid=0
- *	total io_to=66 io_from=268435456 mem_read=66 mem_write=134217728 unpriced=0
+ *	cpu mem_read=73400320 mem_write=2097152 valid=1
+ *	total io_to=66 io_from=268435456 mem_read=73400386 mem_write=136314880 unpriced=0
  *
  * Bytes since the group was made; rates are the reader's. On the root, a
  * device's line has its own total, and what no owner has claimed: packets that
- * were forwarded, dropped, or are not yet read.
+ * were forwarded, dropped, or are not yet read; and beside the line "cpu", which has
+ * what the CPUs read for tasks, those for kernel threads, interrupts and the idle loop
+ * (cpu.c). The line "total" is the sum of all lines above it.
  */
 
-#include <linux/capability.h>
 #include <linux/cgroup.h>
+#include <linux/math64.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
 #include "internal.h"
 
-struct memio_cgroup memio_root = {
-	.owners = LIST_HEAD_INIT(memio_root.owners),
-};
+struct memio_cgroup memio_root;
 
-/* The group's meters for a device; NULL: no memory. */
-static struct memio_meter __percpu *group_meter(struct memio_cgroup *g,
-						struct memio_device *dev)
+/* A meter for each CPU, in place of the one for all; both count. */
+static void make_percpu(struct work_struct *work)
 {
-	/* Pairs with the cmpxchg: the meters are initialised. */
-	struct memio_meter __percpu *m = smp_load_acquire(&g->meter[dev->id]);
-	struct memio_meter __percpu *old;
+	struct memio_cgroup *g = container_of(work, struct memio_cgroup, make);
+	struct memio_meter __percpu *percpu;
+	struct memio_group_meter *m;
 	int cpu;
 
-	if (likely(m))
-		return m;
+	for (int i = 0; i < MEMIO_DEVICES; i++) {
+		m = READ_ONCE(g->meter[i]);
+		if (!m || m->percpu)
+			continue;
+		percpu = alloc_percpu(struct memio_meter);
+		if (!percpu)
+			continue;	/* It works without, too. */
+		for_each_possible_cpu(cpu)
+			memio_meter_init(per_cpu_ptr(percpu, cpu));
+		/* Pairs with the acquire in those who add and read: they are initialised. */
+		smp_store_release(&m->percpu, percpu);
+	}
+}
 
-	m = alloc_percpu_gfp(struct memio_meter, GFP_ATOMIC | __GFP_NOWARN);
+static struct memio_group_meter *new_meter(struct memio_cgroup *g, u16 id)
+{
+	struct memio_group_meter *m, *old;
+
+	m = kzalloc(sizeof(*m), GFP_ATOMIC | __GFP_NOWARN);
 	if (!m)
 		return NULL;
-	for_each_possible_cpu(cpu)
-		memio_meter_init(per_cpu_ptr(m, cpu));
-	old = cmpxchg(&g->meter[dev->id], NULL, m);
+	memio_meter_init(&m->shared);
+	old = cmpxchg(&g->meter[id], NULL, m);
 	if (old) {
-		free_percpu(m);
+		kfree(m);
 		return old;
 	}
+	/* The group, which is being charged, outlives its work: see memio_css_free(). */
+	schedule_work(&g->make);
 	return m;
+}
+
+/**
+ * memio_cgroup_init - a group that has moved nothing
+ * @g:	the group, zeroed
+ *
+ * Context: process, may sleep.
+ * Return: 0, or -ENOMEM.
+ */
+int memio_cgroup_init(struct memio_cgroup *g)
+{
+	INIT_LIST_HEAD(&g->homes);
+	INIT_WORK(&g->make, make_percpu);
+	/* Not later: it is charged with the run queue's lock. */
+	g->cpu = alloc_percpu(struct memio_cpu_bytes);
+	return g->cpu ? 0 : -ENOMEM;
+}
+
+/**
+ * memio_cgroup_add_cpu - charge a group alone with what CPUs read for it
+ * @g:	the group
+ * @b:	the bytes
+ *
+ * Context: any, with interrupts off; also with the run queue's lock.
+ */
+void memio_cgroup_add_cpu(struct memio_cgroup *g, const struct memio_cpu_bytes *b)
+{
+	struct memio_cpu_bytes *sum = this_cpu_ptr(g->cpu);
+
+	WRITE_ONCE(sum->read, sum->read + b->read);
+	WRITE_ONCE(sum->write, sum->write + b->write);
+}
+
+static void read_cpu(struct memio_cgroup *g, struct memio_bytes *sum)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		sum->read += READ_ONCE(per_cpu_ptr(g->cpu, cpu)->read);
+		sum->write += READ_ONCE(per_cpu_ptr(g->cpu, cpu)->write);
+	}
 }
 
 /**
@@ -65,12 +122,19 @@ static struct memio_meter __percpu *group_meter(struct memio_cgroup *g,
 void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev,
 		      const struct memio_io *io)
 {
-	struct memio_meter __percpu *m = group_meter(g, dev);
+	/* Pairs with the cmpxchg: it is initialised. */
+	struct memio_group_meter *m = smp_load_acquire(&g->meter[dev->id]);
+	struct memio_meter __percpu *percpu;
 
-	if (likely(m))
-		memio_meter_add(this_cpu_ptr(m), dev, io);
-	else
-		atomic_long_inc(&g->no_slot);
+	if (unlikely(!m)) {
+		m = new_meter(g, dev->id);
+		if (!m) {
+			memio_event(g, MEMIO_EV_NO_SLOT, 1);
+			return;
+		}
+	}
+	percpu = smp_load_acquire(&m->percpu); /* see make_percpu() */
+	memio_meter_add(likely(percpu) ? this_cpu_ptr(percpu) : &m->shared, dev, io);
 }
 
 static void read_percpu(struct memio_meter __percpu *m, struct memio_device *dev,
@@ -80,6 +144,14 @@ static void read_percpu(struct memio_meter __percpu *m, struct memio_device *dev
 
 	for_each_possible_cpu(cpu)
 		memio_meter_read(per_cpu_ptr(m, cpu), dev, sum);
+}
+
+static void read_total(struct memio_device *dev, struct memio_bytes *sum)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		memio_meter_read(&per_cpu_ptr(dev->total, cpu)->meter, dev, sum);
 }
 
 /**
@@ -93,11 +165,16 @@ static void read_percpu(struct memio_meter __percpu *m, struct memio_device *dev
 void memio_cgroup_read(struct memio_cgroup *g, struct memio_device *dev,
 		       struct memio_bytes *sum)
 {
-	/* As in group_meter(). */
-	struct memio_meter __percpu *m = smp_load_acquire(&g->meter[dev->id]);
+	/* Both as in memio_cgroup_add(). */
+	struct memio_group_meter *m = smp_load_acquire(&g->meter[dev->id]);
+	struct memio_meter __percpu *percpu;
 
-	if (m)
-		read_percpu(m, dev, sum);
+	if (!m)
+		return;
+	memio_meter_read(&m->shared, dev, sum);
+	percpu = smp_load_acquire(&m->percpu); /* see make_percpu() */
+	if (percpu)
+		read_percpu(percpu, dev, sum);
 }
 
 /**
@@ -119,6 +196,33 @@ static s64 unclaimed(u64 total, u64 claimed, bool drained)
 	return drained ? left : max(left, 0LL);
 }
 
+/* What CPUs read: for tasks, and on the root for nobody. */
+static void show_cpu(struct seq_file *sf, struct memio_cgroup *g, struct memio_bytes *total)
+{
+	static const char *const names[MEMIO_CPU_LINES] = {
+		[MEMIO_CPU_KTHREADS]	= "cpu_kthreads",
+		[MEMIO_CPU_INTERRUPTS]	= "cpu_interrupts",
+		[MEMIO_CPU_IDLE]	= "cpu_idle",
+	};
+	struct memio_bytes b = {};
+
+	read_cpu(g, &b);
+	memio_bytes_add(total, &b);
+	seq_printf(sf, "cpu mem_read=%llu mem_write=%llu valid=%d\n", b.read, b.write,
+		   memio_cpu_valid());
+	if (g != &memio_root)
+		return;
+	for (int i = 0; i < MEMIO_CPU_LINES; i++) {
+		struct memio_cpu_bytes line = {};
+
+		memio_cpu_lines(i, &line);
+		total->read += line.read;
+		total->write += line.write;
+		seq_printf(sf, "%s mem_read=%llu mem_write=%llu\n", names[i], line.read,
+			   line.write);
+	}
+}
+
 static int stat_show(struct seq_file *sf, void *v)
 {
 	struct memio_cgroup *g = memio_css_cgroup(seq_css(sf));
@@ -130,8 +234,10 @@ static int stat_show(struct seq_file *sf, void *v)
 	if (!claimed)
 		return -ENOMEM;
 
-	if (perfmon_capable())
+	if (memio_may_monitor()) {
 		memio_sampler_want();
+		memio_cpu_want();
+	}
 	drained = memio_stock_drain_read();
 	for (u16 id = 1; id < MEMIO_DEVICES && (dev = memio_device(id)); id++)
 		memio_cgroup_read(g, dev, &claimed[id]);
@@ -147,7 +253,7 @@ static int stat_show(struct seq_file *sf, void *v)
 		b = claimed[id];
 		if (g == &memio_root) {
 			b = (struct memio_bytes){};
-			read_percpu(dev->total, dev, &b);
+			read_total(dev, &b);
 		} else if (!b.to && !b.from) {
 			continue;
 		}
@@ -161,18 +267,56 @@ static int stat_show(struct seq_file *sf, void *v)
 		memio_bytes_add(&total, &b);
 	}
 	kvfree(claimed);
-	seq_puts(sf, "cpu mem_read=0 mem_write=0 valid=0\ntotal");
+	show_cpu(sf, g, &total);
+	seq_puts(sf, "total");
 	memio_show_bytes(sf, &total);
 	seq_putc(sf, '\n');
 	return 0;
 }
 
+static void show_events(struct seq_file *sf, atomic64_t *events)
+{
+	static const char *const names[MEMIO_EVENTS] = {
+		[MEMIO_EV_NO_SLOT]	= "no_slot",
+		[MEMIO_EV_THROTTLED]	= "throttled",
+		[MEMIO_EV_THROTTLED_NS]	= "throttled_usec",
+		[MEMIO_EV_OVERRUN]	= "overrun",
+		[MEMIO_EV_FORGIVEN]	= "forgiven_bytes",
+		[MEMIO_EV_INVALID]	= "invalid",
+	};
+
+	for (int i = 0; i < MEMIO_EVENTS; i++) {
+		u64 n = atomic64_read(&events[i]);
+
+		if (i == MEMIO_EV_THROTTLED_NS)
+			n = div_u64(n, NSEC_PER_USEC);
+		seq_printf(sf, "%s %llu\n", names[i], n);
+	}
+}
+
 static int events_show(struct seq_file *sf, void *v)
 {
-	struct memio_cgroup *g = memio_css_cgroup(seq_css(sf));
-
-	seq_printf(sf, "no_slot %ld\n", atomic_long_read(&g->no_slot));
+	show_events(sf, memio_css_cgroup(seq_css(sf))->events);
 	return 0;
+}
+
+static int events_local_show(struct seq_file *sf, void *v)
+{
+	show_events(sf, memio_css_cgroup(seq_css(sf))->events_local);
+	return 0;
+}
+
+static int limit_show(struct seq_file *sf, void *v)
+{
+	memio_limit_show(sf, memio_css_cgroup(seq_css(sf)));
+	return 0;
+}
+
+static ssize_t limit_write(struct kernfs_open_file *of, char *buf, size_t nbytes, loff_t off)
+{
+	int ret = memio_limit_write(memio_css_cgroup(of_css(of)), buf);
+
+	return ret ?: nbytes;
 }
 
 static struct cftype memio_files[] = {
@@ -181,8 +325,18 @@ static struct cftype memio_files[] = {
 		.seq_show = stat_show,
 	},
 	{
-		.name = "events.local",
+		.name = "limit",
+		.flags = CFTYPE_NOT_ON_ROOT,
+		.seq_show = limit_show,
+		.write = limit_write,
+	},
+	{
+		.name = "events",
 		.seq_show = events_show,
+	},
+	{
+		.name = "events.local",
+		.seq_show = events_local_show,
 	},
 	{ }
 };
@@ -193,12 +347,17 @@ static struct cgroup_subsys_state *memio_css_alloc(struct cgroup_subsys_state *p
 
 	if (!parent) {
 		memio_owner_init();
+		if (memio_cgroup_init(&memio_root))
+			return ERR_PTR(-ENOMEM);
 		return &memio_root.css;
 	}
 	g = kzalloc(sizeof(*g), GFP_KERNEL);
 	if (!g)
 		return ERR_PTR(-ENOMEM);
-	INIT_LIST_HEAD(&g->owners);
+	if (memio_cgroup_init(g)) {
+		kfree(g);
+		return ERR_PTR(-ENOMEM);
+	}
 	return &g->css;
 }
 
@@ -210,23 +369,44 @@ static int memio_css_online(struct cgroup_subsys_state *css)
 
 static void memio_css_offline(struct cgroup_subsys_state *css)
 {
-	memio_owner_offline_group(memio_css_cgroup(css));
+	struct memio_cgroup *g = memio_css_cgroup(css);
+
+	memio_limit_offline(g);
+	memio_owner_offline_group(g);
+}
+
+/**
+ * memio_cgroup_free_meter - free what a group counts a device's bytes with
+ * @g:	the group, that nobody charges for it any more
+ * @id:	the device
+ */
+void memio_cgroup_free_meter(struct memio_cgroup *g, u16 id)
+{
+	if (g->meter[id])
+		free_percpu(g->meter[id]->percpu);
+	kfree(g->meter[id]);
+	g->meter[id] = NULL;
 }
 
 /**
  * memio_cgroup_free_meters - free what a group counts with
  * @g:	the group, that nobody charges any more
+ *
+ * Context: process, may sleep.
  */
 void memio_cgroup_free_meters(struct memio_cgroup *g)
 {
+	cancel_work_sync(&g->make);
 	for (int i = 0; i < MEMIO_DEVICES; i++)
-		free_percpu(g->meter[i]);
+		memio_cgroup_free_meter(g, i);
+	free_percpu(g->cpu);
 }
 
 static void memio_css_free(struct cgroup_subsys_state *css)
 {
 	struct memio_cgroup *g = memio_css_cgroup(css);
 
+	memio_limit_free(g);
 	memio_cgroup_free_meters(g);
 	kfree(g);
 }
@@ -236,8 +416,19 @@ static void memio_attach(struct cgroup_taskset *tset)
 	struct cgroup_subsys_state *css;
 	struct task_struct *p;
 
+	/* A kernel thread may be at acting for somebody, who does not move with it. */
 	cgroup_taskset_for_each(p, css, tset)
-		memio_owner_move(p, memio_css_cgroup(css));
+		if (!(p->flags & PF_KTHREAD)) {
+			memio_owner_move(p, memio_css_cgroup(css));
+			memio_throttle_moved(p);
+		}
+}
+
+/* What CPUs read is charged where nothing can be allocated: the task has to be an owner. */
+static void memio_forked(struct task_struct *p)
+{
+	if (memio_cpu_counting() && !(p->flags & PF_KTHREAD))
+		__memio_task_owner(p);
 }
 
 struct cgroup_subsys memio_cgrp_subsys = {
@@ -246,5 +437,6 @@ struct cgroup_subsys memio_cgrp_subsys = {
 	.css_offline = memio_css_offline,
 	.css_free = memio_css_free,
 	.attach = memio_attach,
+	.fork = memio_forked,
 	.dfl_cftypes = memio_files,
 };

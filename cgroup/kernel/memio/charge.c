@@ -26,6 +26,8 @@
 #include <linux/hash.h>
 #include <linux/init.h>
 #include <linux/jiffies.h>
+#include <linux/memio_stop.h>
+#include <linux/overflow.h>
 #include <linux/percpu.h>
 #include <linux/sizes.h>
 #include <linux/smp.h>
@@ -48,8 +50,15 @@ struct stock_entry {
 	u32 late_lines;
 };
 
+/* What CPUs read themselves, for one owner */
+struct cpu_entry {
+	u32 owner;
+	u32 lines;
+};
+
 struct stock {
 	struct stock_entry entry[1 << MEMIO_STOCK_BITS];
+	struct cpu_entry cpu[1 << MEMIO_STOCK_BITS];
 };
 
 static DEFINE_PER_CPU_ALIGNED(struct stock, stocks);
@@ -66,7 +75,7 @@ static void flush_entry(struct stock_entry *e)
 	};
 
 	if (io.to || io.from)
-		memio_meter_add(this_cpu_ptr(dev->total), dev, &io);
+		memio_device_add(dev, &io);
 	io = (struct memio_io) {
 		.to = e->claim.to,
 		.from = e->claim.from,
@@ -80,11 +89,22 @@ static void flush_entry(struct stock_entry *e)
 	memset(e, 0, sizeof(*e));
 }
 
+static void flush_cpu(struct cpu_entry *e)
+{
+	struct memio_cpu_bytes b = memio_cpu_pay(e->lines);
+
+	memio_owner_charge_cpu(e->owner, &b);
+	e->lines = 0;
+}
+
 static void flush_stock(struct stock *s)
 {
 	for (int i = 0; i < ARRAY_SIZE(s->entry); i++)
 		if (s->entry[i].dev)
 			flush_entry(&s->entry[i]);
+	for (int i = 0; i < ARRAY_SIZE(s->cpu); i++)
+		if (s->cpu[i].lines)
+			flush_cpu(&s->cpu[i]);
 }
 
 static void add_move(struct memio_move *sum, const struct memio_move *move)
@@ -95,24 +115,42 @@ static void add_move(struct memio_move *sum, const struct memio_move *move)
 	sum->from_lines += move->from_lines;
 }
 
+/* What is limited doesn't wait until a stock is full. Interrupts are off. */
+static void charge_limits(u16 dev, u32 owner, bool late, const struct memio_move *claim)
+{
+	struct memio_io io = {};
+
+	if (late) {
+		io.late = claim->from;
+		io.late_lines = claim->from_lines;
+	} else {
+		io.to = claim->to;
+		io.from = claim->from;
+		io.to_lines = claim->to_lines;
+		io.from_lines = claim->from_lines;
+	}
+	__memio_limit_charge_io(owner, dev, &io);
+}
+
 /**
  * memio_charge - a device moves bytes, or somebody answers for them
  * @dev:	the device's id; 0 charges nothing
  * @owner:	the owner; 0 is the root's
- * @move:	the bytes
- * @sums:	MEMIO_TOTAL: they move now; MEMIO_CLAIM: they are @owner's (alone:
- *		they have moved before)
+ * @total:	what moves now; NULL: nothing
+ * @claim:	what is @owner's; without @total it has moved from the device before.
+ *		NULL: nothing
  *
  * Context: any; interrupts are turned off.
  */
-void memio_charge(u16 dev, u32 owner, const struct memio_move *move, unsigned int sums)
+void memio_charge(u16 dev, u32 owner, const struct memio_move *total,
+		  const struct memio_move *claim)
 {
 	struct stock_entry *e;
 	unsigned long flags;
 
 	if (!dev)
 		return;
-	if (!(sums & MEMIO_CLAIM))
+	if (!claim)
 		owner = 0;
 
 	local_irq_save(flags);
@@ -123,20 +161,46 @@ void memio_charge(u16 dev, u32 owner, const struct memio_move *move, unsigned in
 		e->owner = owner;
 		e->dev = dev;
 	}
-	if (sums & MEMIO_TOTAL)
-		add_move(&e->total, move);
-	if (sums == MEMIO_CLAIM) {
-		e->late += move->from;
-		e->late_lines += move->from_lines;
-		e->claim.to += move->to;
-		e->claim.to_lines += move->to_lines;
-	} else if (sums & MEMIO_CLAIM) {
-		add_move(&e->claim, move);
+	if (total)
+		add_move(&e->total, total);
+	if (claim && total) {
+		add_move(&e->claim, claim);
+	} else if (claim) {
+		e->late += claim->from;
+		e->late_lines += claim->from_lines;
 	}
 	if (unlikely(e->total.to + e->total.from >= MEMIO_STOCK ||
 		     e->claim.to + e->claim.from + e->late >= MEMIO_STOCK))
 		flush_entry(e);
+	if (memio_limits_on() && claim)
+		charge_limits(dev, owner, !total, claim);
 	local_irq_restore(flags);
+}
+
+/**
+ * memio_charge_cpu - a task has read memory itself
+ * @owner:	the task's id, or its group's
+ * @lines:	how many lines
+ *
+ * Allocates nothing and wakes nobody, here and in the flush.
+ *
+ * Context: any, interrupts off; also with the run queue's lock.
+ */
+void memio_charge_cpu(u32 owner, u32 lines)
+{
+	struct cpu_entry *e = this_cpu_ptr(&stocks.cpu[hash_32(owner, MEMIO_STOCK_BITS)]);
+
+	if (unlikely(e->owner != owner)) {
+		if (e->lines)
+			flush_cpu(e);
+		e->owner = owner;
+	}
+	if (check_add_overflow(e->lines, lines, &e->lines))
+		e->lines = U32_MAX;
+	if (unlikely(e->lines >= MEMIO_STOCK / MEMIO_LINE_BYTES))
+		flush_cpu(e);
+	if (memio_limits_on())
+		__memio_limit_charge_cpu(owner, lines);
 }
 
 /**
@@ -155,16 +219,17 @@ void memio_stock_flush(void)
 
 static bool stock_used(int cpu, void *unused)
 {
-	struct stock_entry *e = per_cpu_ptr(stocks.entry, cpu);
+	struct stock *s = per_cpu_ptr(&stocks, cpu);
 
 	for (int i = 0; i < 1 << MEMIO_STOCK_BITS; i++)
-		if (READ_ONCE(e[i].dev))
+		if (READ_ONCE(s->entry[i].dev) || READ_ONCE(s->cpu[i].lines))
 			return true;
-	return false;
+	return memio_cpu_busy(cpu);
 }
 
 static void flush_here(void *unused)
 {
+	memio_cpu_sync();
 	memio_stock_flush();
 }
 
@@ -182,6 +247,19 @@ void memio_stock_drain(void)
 }
 
 /**
+ * memio_may_monitor - as perfmon_capable(), for what is not refused otherwise
+ *
+ * Context: process.
+ * Return: true if the current task has CAP_PERFMON or CAP_SYS_ADMIN. That it was asked
+ * for does not show in audit logs.
+ */
+bool memio_may_monitor(void)
+{
+	return has_capability_noaudit(current, CAP_PERFMON) ||
+	       has_capability_noaudit(current, CAP_SYS_ADMIN);
+}
+
+/**
  * memio_stock_drain_read - hand all CPUs' stocks on, for who reads a file
  *
  * Interrupting other CPUs is nothing that everybody may do as often as they like: those
@@ -195,7 +273,7 @@ bool memio_stock_drain_read(void)
 	static unsigned long last;
 	unsigned long then = READ_ONCE(last), now = jiffies;
 
-	if (!perfmon_capable()) {
+	if (!memio_may_monitor()) {
 		if (time_in_range(now, then, then + HZ / 100))
 			return false;
 		WRITE_ONCE(last, now);

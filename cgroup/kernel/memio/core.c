@@ -13,17 +13,20 @@
  *		none that memio can use
  *	valid	0 or 1: whether prices are what is paid now
  *	estimator
- *		"seed", "miss" or "dirty" (estimate.c)
+ *		"seed", "miss", "dirty" (estimate.c) or "device" (learn.c)
  *	sample_interval_us
  *		how often the counters are read
  *	sample_hold_ms
  *		for how long after somebody wanted figures
+ *	period_us
+ *		what a group with a limit has a budget for (limit.c)
  *
  * The settings are single words that the sampler reads in each window, so that
  * nothing has to be stopped to change them.
  */
 
 #include <linux/cache.h>
+#include <linux/debugfs.h>
 #include <linux/init.h>
 #include <linux/kobject.h>
 #include <linux/kstrtox.h>
@@ -36,8 +39,9 @@
 struct static_key_false memio_key = STATIC_KEY_FALSE_INIT;
 EXPORT_SYMBOL(memio_key);
 
-struct static_key_false memio_pages_key = STATIC_KEY_FALSE_INIT;
-EXPORT_SYMBOL(memio_pages_key);
+/* Set with the other, and for ever: tags that were given are taken away while it is off. */
+struct static_key_false memio_tags_key = STATIC_KEY_FALSE_INIT;
+EXPORT_SYMBOL(memio_tags_key);
 
 /*
  * 10 ms are ten to a hundred requests of a busy disk, and 100 reads of each counter
@@ -49,6 +53,7 @@ unsigned int memio_hold_ms = 5000;
 static enum memio_estimator memio_estimator = MEMIO_DEVICE;
 
 bool memio_at_boot __ro_after_init = true;
+struct dentry *memio_debugfs __ro_after_init;
 
 static int __init memio_setup(char *arg)
 {
@@ -83,10 +88,13 @@ static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
 	if (ret)
 		return ret;
 
-	if (on)
+	if (on) {
+		static_branch_enable(&memio_tags_key);
 		static_branch_enable(&memio_key);
-	else
+	} else {
 		static_branch_disable(&memio_key);
+		memio_cpu_stop();
+	}
 
 	return count;
 }
@@ -165,12 +173,25 @@ static ssize_t sample_hold_ms_store(struct kobject *kobj,
 			  MEMIO_HOLD_MS_MAX);
 }
 
+static ssize_t period_us_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(memio_period_us));
+}
+
+static ssize_t period_us_store(struct kobject *kobj, struct kobj_attribute *attr,
+			       const char *buf, size_t count)
+{
+	return set_number(buf, count, &memio_period_us, MEMIO_PERIOD_US_MIN,
+			  MEMIO_PERIOD_US_MAX);
+}
+
 static struct kobj_attribute enabled_attr = __ATTR_RW(enabled);
 static struct kobj_attribute source_attr = __ATTR_RO(source);
 static struct kobj_attribute valid_attr = __ATTR_RO(valid);
 static struct kobj_attribute estimator_attr = __ATTR_RW(estimator);
 static struct kobj_attribute sample_interval_us_attr = __ATTR_RW(sample_interval_us);
 static struct kobj_attribute sample_hold_ms_attr = __ATTR_RW(sample_hold_ms);
+static struct kobj_attribute period_us_attr = __ATTR_RW(period_us);
 
 static struct attribute *memio_attrs[] = {
 	&enabled_attr.attr,
@@ -179,6 +200,7 @@ static struct attribute *memio_attrs[] = {
 	&estimator_attr.attr,
 	&sample_interval_us_attr.attr,
 	&sample_hold_ms_attr.attr,
+	&period_us_attr.attr,
 	NULL,
 };
 ATTRIBUTE_GROUPS(memio);
@@ -198,8 +220,11 @@ static int __init memio_init(void)
 		return ret;
 	}
 
+	memio_debugfs = debugfs_create_dir("memio", NULL);
+	memio_owner_debugfs(memio_debugfs);
+
 	if (memio_at_boot) {
-		static_branch_enable(&memio_pages_key);
+		static_branch_enable(&memio_tags_key);
 		static_branch_enable(&memio_key);
 	}
 

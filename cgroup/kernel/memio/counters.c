@@ -103,11 +103,15 @@ struct memio_raw {
  * @lost:	an event could not be read (the timer's; the work item looks at it)
  * @primed:	@last and the rest are the beginning of a window (the timer's)
  * @last:	by event, its count at the beginning of the window (the timer's)
- * @last_moved:	what devices had moved at that time, by id
  * @last_ns:	when the window began
  * @estimate:	what prices are made from (the timer's)
  * @learner:	what devices' own prices are made from (the timer's)
+ * @back:	what the price of CPUs' write-backs is made from (the timer's)
+ * @last_missed: what CPUs had read at the beginning of the window (the timer's)
+ * @last_paid:	what they had paid for write-backs, likewise (the timer's)
+ * @cpus_there:	CPUs were counted at the beginning of the window (the timer's)
  * @moved:	what devices have moved in the window (the timer's)
+ * @at:		for memio_devices_moved() (the timer's)
  * @own:	their prices (the timer's)
  * @lock:	for what follows: written by the timer, read by debugfs
  * @windows:	windows so far
@@ -119,7 +123,7 @@ struct memio_raw {
  * @check_to:	see memio_check_permille()
  * @check_from:	likewise
  * @shown:	@own at the end of the last window
- * @apart_to:	see memio_learn_told_apart(), by place
+ * @apart_to:	see memio_learn_variance(), by place
  * @apart_from:	likewise
  * @raw:	the last windows, a ring indexed by @windows
  */
@@ -140,11 +144,15 @@ struct memio_sampler {
 	bool lost;
 	bool primed;
 	u64 last[MEMIO_BOXES * MEMIO_BOX_EVENTS];
-	struct memio_moved last_moved[MEMIO_DEVICES];
 	u64 last_ns;
 	struct memio_estimate estimate;
 	struct memio_learner learner;
+	struct memio_cpu_estimate back;
+	u64 last_missed;
+	u64 last_paid;
+	bool cpus_there;
 	struct memio_moved moved[MEMIO_DEVICES];
+	u16 at[MEMIO_DEVICES];
 	struct memio_own own;
 
 	raw_spinlock_t lock;
@@ -231,8 +239,8 @@ static void sampler_record(struct memio_sampler *s, const struct memio_raw *raw)
 	s->check_from = memio_check_permille(&e->check_from);
 	s->shown = s->own;
 	for (unsigned int i = 0; i < MEMIO_LEARNT; i++) {
-		s->apart_to[i] = memio_learn_told_apart(&s->learner.to, i);
-		s->apart_from[i] = memio_learn_told_apart(&s->learner.from, i);
+		s->apart_to[i] = memio_learn_variance(&s->learner.to, i);
+		s->apart_from[i] = memio_learn_variance(&s->learner.from, i);
 	}
 	if (passed >= NSEC_PER_SEC) {
 		s->rate = div64_u64((s->reads - s->rate_reads) * NSEC_PER_SEC, passed);
@@ -242,30 +250,22 @@ static void sampler_record(struct memio_sampler *s, const struct memio_raw *raw)
 	raw_spin_unlock(&s->lock);
 }
 
-/*
- * What the package's devices have moved since this was last called. Returns how many
- * devices there are in @s->moved.
- */
-static unsigned int sampler_moved(struct memio_sampler *s)
+/* What CPUs pay for what is written back; nothing while it is not known. */
+static void sampler_cpus(struct memio_sampler *s, const struct memio_seen *seen)
 {
-	struct memio_moved *last, *moved;
-	struct memio_device *d;
-	unsigned int nr = 0;
-	u64 to, from;
+	bool there = memio_cpu_all_there(s->package);
+	u64 missed, paid;
 
-	for (u16 id = 1; id < MEMIO_DEVICES && (d = memio_device(id)); id++) {
-		if (d->package != s->package)
-			continue;
-		memio_device_lines(d, &to, &from);
-		last = &s->last_moved[id];
-		moved = &s->moved[nr++];
-		moved->dev = id;
-		moved->to = to - last->to;
-		moved->from = from - last->from;
-		last->to = to;
-		last->from = from;
-	}
-	return nr;
+	memio_cpu_sums(s->package, &missed, &paid);
+	if (!seen || !there || !s->cpus_there)
+		memio_cpu_price(s->package, 0);
+	else
+		memio_cpu_price(s->package, memio_cpu_window(&s->back, seen,
+							     missed - s->last_missed,
+							     paid - s->last_paid));
+	s->last_missed = missed;
+	s->last_paid = paid;
+	s->cpus_there = there;
 }
 
 /*
@@ -284,7 +284,7 @@ static void sampler_window(struct memio_sampler *s)
 	memio_stock_flush();
 
 	there = sampler_read(s, &raw.seen);
-	nr = sampler_moved(s);
+	nr = memio_devices_moved(s->package, s->moved, s->at);
 	for (unsigned int i = 0; i < nr; i++) {
 		raw.to += s->moved[i].to;
 		raw.from += s->moved[i].from;
@@ -300,6 +300,7 @@ static void sampler_window(struct memio_sampler *s)
 				      &raw.price);
 		memio_learner_window(&s->learner, &raw.seen, s->moved, nr, &s->own);
 	}
+	sampler_cpus(s, raw.valid ? &raw.seen : NULL);
 
 	memio_price_publish(s->package, &raw.price, kind == MEMIO_DEVICE ? &s->own : NULL,
 			    raw.valid, raw.end_ns, raw.window_ns);
@@ -413,7 +414,9 @@ static int sampler_arm(struct memio_sampler *s, int cpu, const int *type,
 	s->primed = false;
 	s->last_ns = ktime_get_ns();
 	memset(s->last, 0, sizeof(s->last));
-	sampler_moved(s);
+	memset(&s->back, 0, sizeof(s->back));
+	s->cpus_there = false;
+	memio_devices_moved(s->package, s->moved, s->at);
 
 	ret = smp_call_function_single(s->cpu, sampler_start, s, true);
 	if (ret)
@@ -442,6 +445,7 @@ static void sampler_disarm(struct memio_sampler *s)
 	now = ktime_get_ns();
 	memio_price_publish(s->package, NULL, NULL, false, now,
 			    min_t(u64, now - s->last_ns, U32_MAX));
+	memio_cpu_price(s->package, 0);
 }
 
 /* Events that could not be read are tried again; on another CPU, made anew. */
@@ -718,8 +722,9 @@ static void show_devices(struct seq_file *m, const struct memio_sampler *s)
 		seq_printf(m, "%u:device=%s to_read=%u from_read=%u from_write=%u",
 			   s->package, memio_device(own->dev[i])->name, own->to_read[i],
 			   own->from_read[i], own->from_write[i]);
-		seq_printf(m, " apart_to=%u apart_from=%u\n", s->apart_to[i],
-			   s->apart_from[i]);
+		seq_printf(m, " apart_to=%u apart_from=%u\n",
+			   memio_learn_told_apart(s->apart_to[i]),
+			   memio_learn_told_apart(s->apart_from[i]));
 	}
 }
 
@@ -786,8 +791,7 @@ static int __init memio_counters_init(void)
 
 	memio_looked = jiffies - HZ;
 	memio_table = (const struct memio_counters *)id->driver_data;
-	debugfs_create_file("samples", 0400, debugfs_create_dir("memio", NULL), NULL,
-			    &samples_fops);
+	debugfs_create_file("samples", 0400, memio_debugfs, NULL, &samples_fops);
 
 	return 0;
 }

@@ -112,6 +112,11 @@
 #define CHECK_QUIET	8	/* calm windows after which nothing is on its way */
 #define CHECK_WINDOWS	256	/* windows after which what is on its way is small */
 
+#define OWED_MOST	BIT_ULL(20)	/* lines that devices made dirty: more than a cache has */
+#define DUE_MOST	((s64)OWED_MOST * MEMIO_LINE_BYTES)
+#define DUE_SPREAD	4	/* times what is smoothed over: how slowly what is due is paid */
+#define DUE_OVER	BIT_ULL(20)	/* bytes read, at least, that what is due is paid with */
+
 #define HIGH	(MEMIO_PRICE_ONE * MEMIO_CHECK_HIGH / 1000)
 
 const char *const memio_estimator_names[MEMIO_ESTIMATORS] = {
@@ -211,6 +216,73 @@ void memio_window_lines(const struct memio_seen *seen, u64 *to, u64 *from)
 	*to = MEMIO_LINE_BYTES * group_lines(seen, MEMIO_READS, MEMIO_ALL);
 	*from = MEMIO_LINE_BYTES * (group_lines(seen, MEMIO_WRITES, MEMIO_ALL) +
 				    group_lines(seen, MEMIO_PARTIALS, MEMIO_ALL));
+}
+
+/**
+ * memio_cpu_window - what is written back for what the CPUs have read, after a window
+ * @e:		what is remembered of earlier ones; zeroed at first
+ * @seen:	what the counters saw
+ * @missed:	lines that the package's CPUs have read from memory in the window
+ * @paid:	bytes written back that were charged in the window
+ *
+ * A modified line that is replaced was made so by a device or by a CPU. What devices
+ * made dirty is counted when they do, and leaves the cache once each, so what is
+ * left of the victims is of CPUs. The lines of devices are taken to leave first: this
+ * is off by what the cache holds, once, and not from window to window.
+ *
+ * For instance devices make 1,000 lines dirty, and in the same window 800 are replaced,
+ * in the next 3,000; CPUs read 7,000 in each. What is owed is 200 after the first, in
+ * which nothing was written back for CPUs, and 2,800 are theirs in the second: for each
+ * byte that they have read in the two, 0.2 are written.
+ *
+ * Which CPU, or which task, modified the lines is not known. Who reads more pays more.
+ *
+ * What is read now is charged at the price of the windows before. If tasks that read
+ * take turns with tasks that write, this lag need not be the same up and down, so
+ * what was charged is compared with what was written back, and the difference
+ * (@due) is paid with the next reads: of DUE_SPREAD times what the price is smoothed
+ * over, as the smoothed price still makes up for some of it; of DUE_OVER bytes at least.
+ * For instance 2,000,000 bytes were written back and 1,900,000 charged, and the smoothed
+ * sums are 4,000,000 bytes written for 8,000,000 read: a byte costs not 0.5 but
+ * 0.5 + 100,000 / 32,000,000 = 0.5031 until this is paid. So sums are right in the long
+ * run, whatever lags behind what.
+ *
+ * Context: any.
+ * Return: bytes written back for each byte read, 16.16 fixed point.
+ */
+u32 memio_cpu_window(struct memio_cpu_estimate *e, const struct memio_seen *seen,
+		     u64 missed, u64 paid)
+{
+	u64 victims = seen->lines[MEMIO_READS][MEMIO_VICTIMS] +
+		      seen->lines[MEMIO_WRITES][MEMIO_VICTIMS] +
+		      seen->lines[MEMIO_PARTIALS][MEMIO_VICTIMS];
+	u64 devices, back, over;
+	u32 price, more;
+
+	e->owed = least(e->owed + dirtied_lines(seen), OWED_MOST);
+	devices = least(victims, e->owed);
+	e->owed -= devices;
+	back = victims - devices;
+	/* Before the first read there is nothing that could be paid for with it. */
+	if (!missed && !e->rate.all)
+		return 0;
+	back *= MEMIO_LINE_BYTES;
+	price = memio_rate_window(&e->rate, back, missed * MEMIO_LINE_BYTES);
+
+	e->due += (s64)least(back, DUE_MOST) - (s64)least(paid, DUE_MOST);
+	if (e->due > DUE_MOST)
+		e->due = DUE_MOST;
+	if (e->due < -DUE_MOST)
+		e->due = -DUE_MOST;
+	over = DUE_SPREAD * e->rate.all;
+	if (over < DUE_OVER)
+		over = DUE_OVER;
+	if (e->due < 0) {
+		more = ratio(-e->due, over);
+		return price > more ? price - more : 0;
+	}
+	more = ratio(e->due, over);
+	return more < HIGH - price ? price + more : HIGH;
 }
 
 /**

@@ -10,6 +10,7 @@
 #define _MEMIO_ESTIMATE_H
 
 #ifdef __KERNEL__
+#include <linux/bits.h>
 #include <linux/limits.h>
 #include <linux/math64.h>
 #include <linux/string.h>
@@ -157,6 +158,18 @@ struct memio_estimate {
 	struct memio_check check_from;
 };
 
+/**
+ * struct memio_cpu_estimate - what is written back for what CPUs read
+ * @owed:	lines that devices have made dirty and that are still in the cache
+ * @due:	bytes written back that nobody was charged with; negative: charged too much
+ * @rate:	bytes written back for bytes read
+ */
+struct memio_cpu_estimate {
+	u64 owed;
+	s64 due;
+	struct memio_rate rate;
+};
+
 /* See memio_check_permille() for why these. */
 #define MEMIO_CHECK_LOW		900
 #define MEMIO_CHECK_HIGH	2500
@@ -168,6 +181,8 @@ void memio_estimate_window(struct memio_estimate *e, const struct memio_seen *se
 void memio_window_lines(const struct memio_seen *seen, u64 *to, u64 *from);
 void memio_window_cost(enum memio_estimator kind, const struct memio_seen *seen,
 		       struct memio_cost *cost);
+u32 memio_cpu_window(struct memio_cpu_estimate *e, const struct memio_seen *seen,
+		     u64 missed, u64 paid);
 u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all);
 u32 memio_check_permille(const struct memio_check *c);
 bool memio_check_ok(u32 permille);

@@ -510,6 +510,121 @@ static void check_bounds(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, memio_check_ok(MEMIO_CHECK_HIGH + 1));
 }
 
+/* The example at memio_cpu_window(): 8 boxes, 1,000 lines dirtied by devices. */
+static void cpu_example(struct kunit *test)
+{
+	struct memio_cpu_estimate e = {};
+	struct memio_seen seen = {
+		.boxes = { [MEMIO_READS] = 3, [MEMIO_WRITES] = 3, [MEMIO_PARTIALS] = 2 },
+	};
+
+	seen.lines[MEMIO_WRITES][MEMIO_DIRTIED] = 375;
+	seen.lines[MEMIO_PARTIALS][MEMIO_DIRTIED] = 250;
+	seen.lines[MEMIO_READS][MEMIO_VICTIMS] = 800;
+	KUNIT_EXPECT_EQ(test, memio_cpu_window(&e, &seen, 7000, 0), 0);
+	KUNIT_EXPECT_EQ(test, e.owed, 200);
+
+	memset(seen.lines, 0, sizeof(seen.lines));
+	seen.lines[MEMIO_READS][MEMIO_VICTIMS] = 3000;
+	memio_cpu_window(&e, &seen, 7000, 0);
+	KUNIT_EXPECT_EQ(test, e.owed, 0);
+	/* What is older weighs less. */
+	KUNIT_EXPECT_GE(test, memio_cpu_window(&e, &(struct memio_seen){}, 0, 0), PRICE(200));
+}
+
+/* Nothing was read so far: no price, whatever was written back. */
+static void cpu_reads_nothing(struct kunit *test)
+{
+	struct memio_cpu_estimate e = {};
+	struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+
+	KUNIT_EXPECT_EQ(test, memio_cpu_window(&e, &seen, 0, 0), 0);
+	seen.lines[MEMIO_WRITES][MEMIO_VICTIMS] = 10000;
+	for (int i = 0; i < 100; i++)
+		KUNIT_EXPECT_EQ(test, memio_cpu_window(&e, &seen, 0, 0), 0);
+	expect_price(test, memio_cpu_window(&e, &seen, 20000, 640000), PRICE(500));
+}
+
+/* Devices alone: however long, nothing is written back for CPUs. */
+static void cpu_devices_alone(struct kunit *test)
+{
+	struct memio_cpu_estimate e = {};
+	struct memio_seen seen = example;
+
+	for (int g = 0; g < MEMIO_GROUPS; g++)
+		seen.lines[g][MEMIO_VICTIMS] = 2400;
+	for (int i = 0; i < 1000; i++)
+		KUNIT_EXPECT_EQ(test, memio_cpu_window(&e, &seen, 10, 0), 0);
+}
+
+/* CPUs alone, which modify every third line that they read. */
+static void cpu_alone(struct kunit *test)
+{
+	struct memio_cpu_estimate e = {};
+	struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+	u32 price = 0;
+
+	seen.lines[MEMIO_WRITES][MEMIO_VICTIMS] = 10000;
+	for (int i = 0; i < 100; i++)
+		price = memio_cpu_window(&e, &seen, 30000, 640000);
+	expect_price(test, price, PRICE(333) + 21);
+	/* It stays as long as nothing happens. */
+	KUNIT_EXPECT_EQ(test, memio_cpu_window(&e, &(struct memio_seen){}, 0, 0), price);
+}
+
+/*
+ * Who writes takes turns with who reads more, and all is charged @lag windows late: what
+ * was charged is what was written back, but for what is still to come.
+ */
+static void cpu_turns(struct kunit *test)
+{
+	static const int lags[] = { 1, 3, 5 };
+
+	for (int l = 0; l < ARRAY_SIZE(lags); l++) {
+		struct memio_cpu_estimate e = {};
+		struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+		u64 late[8] = {}, paid = 0, all_paid = 0, back = 0;
+		u32 price = 0;
+
+		for (int i = 0; i < 1000; i++) {
+			bool writes = i % 20 < 7;
+			u64 missed = writes ? 5000 : 20000;
+
+			seen.lines[MEMIO_WRITES][MEMIO_VICTIMS] = writes ? missed : 0;
+			back += seen.lines[MEMIO_WRITES][MEMIO_VICTIMS] * MEMIO_LINE_BYTES;
+			price = memio_cpu_window(&e, &seen, missed, paid);
+			late[i % 8] = missed * MEMIO_LINE_BYTES;
+			paid = i < lags[l] ? 0 :
+			       late[(i - lags[l]) % 8] * price >> MEMIO_PRICE_SHIFT;
+			all_paid += paid;
+		}
+		KUNIT_EXPECT_GE(test, all_paid, back - back / 50);
+		KUNIT_EXPECT_LE(test, all_paid, back + back / 50);
+	}
+}
+
+/* Nothing is written back any more, but what was is not all paid: with the next reads. */
+static void cpu_due(struct kunit *test)
+{
+	struct memio_cpu_estimate e = {};
+	struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+	u64 paid = 0;
+	u32 price;
+
+	seen.lines[MEMIO_WRITES][MEMIO_VICTIMS] = 10000;
+	price = memio_cpu_window(&e, &seen, 20000, 0);
+	seen.lines[MEMIO_WRITES][MEMIO_VICTIMS] = 0;
+	for (int i = 0; i < 200; i++) {
+		u64 now = (u64)MEMIO_LINE_BYTES * 1000 * price >> MEMIO_PRICE_SHIFT;
+
+		paid += now;
+		price = memio_cpu_window(&e, &seen, 1000, now);
+	}
+	KUNIT_EXPECT_GE(test, paid, MEMIO_LINE_BYTES * 10000 * 98 / 100);
+	KUNIT_EXPECT_LE(test, paid, MEMIO_LINE_BYTES * 10000 * 102 / 100);
+	KUNIT_EXPECT_LE(test, price, PRICE(10));
+}
+
 /* After a pause another load has its own price at once; until then the last one stays. */
 static void another_load(struct kunit *test)
 {
@@ -547,6 +662,12 @@ static struct kunit_case memio_estimate_cases[] = {
 	KUNIT_CASE(check_exact),
 	KUNIT_CASE(check_zero),
 	KUNIT_CASE(check_bounds),
+	KUNIT_CASE(cpu_example),
+	KUNIT_CASE(cpu_reads_nothing),
+	KUNIT_CASE(cpu_devices_alone),
+	KUNIT_CASE(cpu_alone),
+	KUNIT_CASE(cpu_turns),
+	KUNIT_CASE(cpu_due),
 	{}
 };
 

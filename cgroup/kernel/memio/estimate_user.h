@@ -14,6 +14,10 @@ typedef __s32 s32;
 typedef __u64 u64;
 typedef __s64 s64;
 
+#ifndef BIT_ULL
+#define BIT_ULL(n)	(1ULL << (n))
+#endif
+
 #ifndef U32_MAX
 #define U32_MAX	((u32)~0)
 #endif

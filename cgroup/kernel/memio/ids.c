@@ -10,9 +10,11 @@
  * 12 bits come round after 4,096 uses of a slot. What keeps that from happening
  * while a tag is under way is the queue of free slots: a freed slot goes to its end,
  * and the first is taken only when more than min_free wait. With 1,000 waiting, 4
- * million owners have to come and go until a generation returns, while a tag's last
- * use lies at most seconds back; pages that stay dirty for longer hold their
- * owner's slot themselves (owner.c).
+ * million owners have to come and go until a generation returns. That takes more than a day,
+ * as each slot rests for half a minute before it is freed (owner.c), while a packet's
+ * tag is seconds old. Pages that stay dirty for longer hold their owner's slot
+ * themselves. A socket that nobody has used for a day may be taken for somebody else's,
+ * until somebody uses it.
  *
  * A look-up takes no lock: chunks of slots are never freed, and what a slot names is
  * freed after a grace period.

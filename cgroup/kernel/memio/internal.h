@@ -7,6 +7,7 @@
  *	hooks -> charge (stock) -> owner, device, group (meters)
  *	counters -> estimate -> prices
  *	bytes x price, in a meter -> cgroupfs, procfs, trace
+ *	bytes x price -> limit (budget) -> throttle
  */
 #ifndef _MEMIO_INTERNAL_H
 #define _MEMIO_INTERNAL_H
@@ -19,6 +20,7 @@
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
 #include <linux/topology.h>
+#include <linux/workqueue.h>
 
 #include "estimate.h"
 #include "learn.h"
@@ -26,6 +28,7 @@
 /* ---- the switch (core.c) ---- */
 
 extern bool memio_at_boot;	/* and so pages have owners */
+extern struct dentry *memio_debugfs;
 
 /* The package of a CPU, as the sampler numbers them. */
 #ifdef CONFIG_X86
@@ -141,8 +144,95 @@ void memio_bytes_add(struct memio_bytes *sum, const struct memio_bytes *b);
 void memio_meter_init(struct memio_meter *m);
 void memio_meter_add(struct memio_meter *m, const struct memio_device *dev,
 		     const struct memio_io *io);
+void memio_price_bounded(const struct memio_device *dev, const struct memio_io *io,
+			 u64 *read, u64 *write);
 void memio_meter_read(struct memio_meter *m, const struct memio_device *dev,
 		      struct memio_bytes *sum);	/* adds to *sum */
+
+/* ---- what CPUs read themselves (cpu.c) ---- */
+
+/**
+ * struct memio_cpu_bytes - memory bytes that CPUs moved
+ * @read:	read
+ * @write:	written back
+ */
+struct memio_cpu_bytes {
+	u64 read;
+	u64 write;
+};
+
+/* What is no task's. */
+enum memio_cpu_line {
+	MEMIO_CPU_KTHREADS,
+	MEMIO_CPU_INTERRUPTS,
+	MEMIO_CPU_IDLE,
+	MEMIO_CPU_LINES
+};
+
+#ifdef CONFIG_CGROUP_MEMIO_COUNTERS
+
+/* Whether CPUs' reads are being counted */
+static inline bool memio_cpu_counting(void)
+{
+	return static_branch_unlikely(&memio_cpu_key);
+}
+
+struct memio_cpu_bytes memio_cpu_pay(u32 lines);
+struct memio_cpu_bytes memio_cpu_cost(u32 lines);
+void memio_cpu_sync(void);
+bool memio_cpu_busy(int cpu);
+void memio_cpu_lines(enum memio_cpu_line line, struct memio_cpu_bytes *sum);
+void memio_cpu_sums(unsigned int package, u64 *missed, u64 *paid);
+bool memio_cpu_all_there(unsigned int package);
+void memio_cpu_price(unsigned int package, u32 price);
+bool memio_cpu_valid(void);
+void memio_cpu_want(void);
+void memio_cpu_stop(void);
+
+#else
+
+static inline bool memio_cpu_counting(void)
+{
+	return false;
+}
+
+static inline struct memio_cpu_bytes memio_cpu_cost(u32 lines)
+{
+	return (struct memio_cpu_bytes){ .read = (u64)lines * MEMIO_LINE_BYTES };
+}
+
+static inline struct memio_cpu_bytes memio_cpu_pay(u32 lines)
+{
+	return (struct memio_cpu_bytes){ .read = (u64)lines * MEMIO_LINE_BYTES };
+}
+
+static inline void memio_cpu_sync(void)
+{
+}
+
+static inline bool memio_cpu_busy(int cpu)
+{
+	return false;
+}
+
+static inline void memio_cpu_lines(enum memio_cpu_line line, struct memio_cpu_bytes *sum)
+{
+}
+
+static inline bool memio_cpu_valid(void)
+{
+	return false;
+}
+
+static inline void memio_cpu_want(void)
+{
+}
+
+static inline void memio_cpu_stop(void)
+{
+}
+
+#endif
 
 /* ---- devices (device.c) ---- */
 
@@ -150,12 +240,24 @@ void memio_meter_read(struct memio_meter *m, const struct memio_device *dev,
 #define MEMIO_NAME		32	/* longest bus name, with its end */
 
 /**
+ * struct memio_total - what a device moved on one CPU
+ * @meter:	all of it
+ * @taken_to:	lines that the sampler has seen (its package's sampler's)
+ * @taken_from:	likewise
+ */
+struct memio_total {
+	struct memio_meter meter;
+	u64 taken_to;
+	u64 taken_from;
+};
+
+/**
  * struct memio_device - a physical DMA master
  * @name:	its name on the bus, which is its identity: a device that comes back
  *		under the same name goes on counting
  * @id:		its index, from 1 up
  * @package:	whose memory controllers and caches it goes through
- * @total:	all it moved
+ * @total:	all it moved, by CPU
  *
  * Made once and never freed, so that an id in a packet can't go stale.
  */
@@ -163,16 +265,17 @@ struct memio_device {
 	char name[MEMIO_NAME];
 	u16 id;
 	u8 package;
-	struct memio_meter __percpu *total;
+	struct memio_total __percpu *total;
 };
 
 struct memio_device *memio_device(u16 id);
 u16 memio_device_register(struct device *dev);
+u16 memio_device_find(const char *name);
 struct seq_file;
 void memio_device_show_aliases(struct seq_file *m, u16 id);
 
-/* What a device has moved since boot, in lines, flushed stocks only. */
-void memio_device_lines(const struct memio_device *d, u64 *to, u64 *from);
+void memio_device_add(struct memio_device *dev, const struct memio_io *io);
+unsigned int memio_devices_moved(unsigned int package, struct memio_moved *moved, u16 *at);
 
 /* ---- ids (ids.c) ---- */
 
@@ -219,19 +322,69 @@ void *memio_ids_lookup(struct memio_ids *ids, u32 id);
 /* ---- groups (cgroupfs.c) ---- */
 
 /**
+ * struct memio_home - where the bytes of a group's owners go
+ * @group:	the group; when that is gone, its parent, and so on (RCU; owner.c's lock
+ *		to change it)
+ * @owners:	how many owners have it (owner.c's lock)
+ * @list:	in @group->homes (likewise)
+ * @rcu:	to free it
+ */
+struct memio_home {
+	struct memio_cgroup __rcu *group;
+	unsigned int owners;
+	struct list_head list;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct memio_group_meter - what a device moved for a group and those below it
+ * @percpu:	a meter for each CPU; NULL: not yet
+ * @shared:	for all of them, until then
+ */
+struct memio_group_meter {
+	struct memio_meter __percpu *percpu;
+	struct memio_meter shared;
+};
+
+/* What memio.events counts. */
+enum memio_ev {
+	MEMIO_EV_NO_SLOT,
+	MEMIO_EV_THROTTLED,
+	MEMIO_EV_THROTTLED_NS,
+	MEMIO_EV_OVERRUN,
+	MEMIO_EV_FORGIVEN,
+	MEMIO_EV_INVALID,
+	MEMIO_EVENTS
+};
+
+struct memio_limits;
+
+/**
  * struct memio_cgroup - what a control group and those below it moved
  * @css:	the control group's side
  * @owner:	id of the group as an owner, for bytes without a task
- * @owners:	owners that are charged to this group (owner.c's lock)
+ * @home:	of the owners that are born in it
+ * @homes:	that one, and those of groups below it that are gone (owner.c's lock)
+ * @try_again:	when tasks may ask for ids again, in jiffies, after there was none
  * @meter:	by device; made when the device first moves something for it
- * @no_slot:	charges that should have gone to a task
+ * @make:	makes the meters of each CPU
+ * @cpu:	what the tasks' CPUs read and wrote for it, each
+ * @limits:	its limits; NULL until one is set
+ * @events:	of it and those below
+ * @events_local: its own
  */
 struct memio_cgroup {
 	struct cgroup_subsys_state css;
 	u32 owner;
-	struct list_head owners;
-	struct memio_meter __percpu *meter[MEMIO_DEVICES];
-	atomic_long_t no_slot;
+	struct memio_home *home;
+	struct list_head homes;
+	unsigned long try_again;
+	struct memio_group_meter *meter[MEMIO_DEVICES];
+	struct work_struct make;
+	struct memio_cpu_bytes __percpu *cpu;
+	struct memio_limits *limits;
+	atomic64_t events[MEMIO_EVENTS];
+	atomic64_t events_local[MEMIO_EVENTS];
 };
 
 extern struct memio_cgroup memio_root;
@@ -246,23 +399,20 @@ static inline struct memio_cgroup *memio_cgroup_parent(struct memio_cgroup *g)
 	return memio_css_cgroup(g->css.parent);
 }
 
+int memio_cgroup_init(struct memio_cgroup *g);
+void memio_cgroup_add_cpu(struct memio_cgroup *g, const struct memio_cpu_bytes *b);
 void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev,
 		      const struct memio_io *io);
 void memio_cgroup_read(struct memio_cgroup *g, struct memio_device *dev,
 		       struct memio_bytes *sum);
+void memio_cgroup_free_meter(struct memio_cgroup *g, u16 id);
 void memio_cgroup_free_meters(struct memio_cgroup *g);
 void memio_show_bytes(struct seq_file *m, const struct memio_bytes *b);
 
 #ifdef CONFIG_MEMCG
-u32 memio_folio_group(struct folio *folio);
-bool memio_swapper_pays(struct folio *folio, u32 id);
+u32 memio_swap_owner(struct folio *folio, u32 id);
 #else
-static inline u32 memio_folio_group(struct folio *folio)
-{
-	return 0;
-}
-
-static inline bool memio_swapper_pays(struct folio *folio, u32 id)
+static inline u32 memio_swap_owner(struct folio *folio, u32 id)
 {
 	return id;
 }
@@ -275,7 +425,7 @@ static inline bool memio_swapper_pays(struct folio *folio, u32 id)
  * @next:	the task's next one; a list that only grows
  * @dev:	the device
  * @meter:	since the task began
- * @carried:	of dead threads: what those had moved that were added to this one
+ * @carried:	of a process's dead threads: what those that were added to this one had
  * @at:		the sums at the last two updates, the newer one last
  */
 struct memio_account {
@@ -290,17 +440,29 @@ struct memio_account {
  * struct memio_sums - what a task has moved, which its file shows
  * @lock:	around the list of accounts and the updates
  * @accounts:	by device
+ * @cpu_read:	what its CPUs read for it
+ * @cpu_write:	what they wrote back
+ * @cpu_at:	these two at the last two updates, the newer one last
  * @at_ns:	when the last two updates were
- * @owners:	how many owners add to it: the task's, and those that it had before it
- *		moved to another group (owner.c's lock)
- * @dead:	in its process's list of dead threads (likewise)
- * @rcu:	to free it
+ * @users:	how many need it: owners that add to it (the task's, and those that it had
+ *		before it moved to another group), the process, others' @past (owner.c's
+ *		lock)
+ * @past:	set when the thread is dead: its process's dead threads', to which is added
+ *		instead
+ * @dying:	of a process's dead threads: those whose sums will be added (owner.c's lock)
+ * @dead:	in @past->dying (likewise)
+ * @rcu:	to add it to @past; then, to free it
  */
 struct memio_sums {
 	raw_spinlock_t lock;
 	struct memio_account *accounts;
+	atomic64_t cpu_read;
+	atomic64_t cpu_write;
+	struct memio_cpu_bytes cpu_at[2];
 	u64 at_ns[2];
-	unsigned int owners;
+	unsigned int users;
+	struct memio_sums *past;
+	struct hlist_head dying;
 	struct hlist_node dead;
 	struct rcu_head rcu;
 };
@@ -308,9 +470,9 @@ struct memio_sums {
 /**
  * struct memio_owner - whom bytes are charged to
  * @id:		its id, in tags
+ * @tgid:	its task's process; 0 for a group's own
  * @sums:	its task's; NULL for a group's own
- * @group:	the group that is charged with it (RCU; owner.c's lock to change it)
- * @in_group:	in @group->owners
+ * @home:	leads to the group that is charged with it
  * @dirty:	pages with its tag
  * @retired:	when it was given up (jiffies); it stays while bytes may come
  * @retiring:	in the queue of those that were
@@ -318,9 +480,9 @@ struct memio_sums {
  */
 struct memio_owner {
 	u32 id;
+	pid_t tgid;
 	struct memio_sums *sums;
-	struct memio_cgroup __rcu *group;
-	struct list_head in_group;
+	struct memio_home *home;
 	atomic_t dirty;
 	unsigned long retired;
 	struct list_head retiring;
@@ -330,6 +492,7 @@ struct memio_owner {
 #define MEMIO_RATE_NS		(100 * NSEC_PER_MSEC)	/* what rates are taken over, at least */
 
 struct memio_owner *memio_owner(u32 id);
+struct memio_cgroup *memio_owner_group(u32 id);
 u32 __memio_task_owner(struct task_struct *p);
 
 /*
@@ -348,21 +511,22 @@ static inline u32 memio_current_owner(void)
 	return __memio_task_owner(current);
 }
 
+bool memio_owner_alike(u32 a, u32 b);
 void memio_owner_charge(u32 id, struct memio_device *dev, const struct memio_io *io);
-void memio_owner_update(struct memio_owner *o, u64 now);
+bool memio_owner_update(struct memio_owner *o, u64 now);
 void memio_owner_dirty(u32 id, int pages);
+void memio_owner_charge_cpu(u32 id, const struct memio_cpu_bytes *b);
+u32 memio_task_or_group(struct task_struct *p);
+bool memio_all_owners(void);
 void memio_dead_threads(struct signal_struct *sig,
-			void (*add)(void *arg, struct memio_account *a), void *arg);
+			void (*add)(void *arg, struct memio_sums *s), void *arg);
 int memio_owner_init_group(struct memio_cgroup *g);
 void memio_owner_offline_group(struct memio_cgroup *g);
 void memio_owner_move(struct task_struct *p, struct memio_cgroup *g);
 void memio_owner_init(void);
+void memio_owner_debugfs(struct dentry *dir);
 
 /* ---- the per-CPU stock (charge.c) ---- */
-
-/* Which sums a charge goes to. */
-#define MEMIO_TOTAL	1	/* the device's */
-#define MEMIO_CLAIM	2	/* the owner's, and its groups' */
 
 /**
  * struct memio_move - what a device moves at once
@@ -380,7 +544,10 @@ struct memio_move {
 
 #define MEMIO_LINE	64
 
-void memio_charge(u16 dev, u32 owner, const struct memio_move *move, unsigned int sums);
+void memio_charge(u16 dev, u32 owner, const struct memio_move *total,
+		  const struct memio_move *claim);
+
+void memio_charge_cpu(u32 owner, u32 lines);
 
 /* Hand this CPU's stock on. Context: any, interrupts are turned off. */
 void memio_stock_flush(void);
@@ -388,6 +555,25 @@ void memio_stock_flush(void);
 void memio_stock_drain(void);
 /* The same, for readers of files. */
 bool memio_stock_drain_read(void);
+/* Whether the current task may have counters read, and other CPUs interrupted. */
+bool memio_may_monitor(void);
+
+/* ---- limits (limit.c), and those whom they stop (throttle.c) ---- */
+
+extern unsigned int memio_period_us;	/* budgets are for; as memio_interval_us */
+
+#define MEMIO_PERIOD_US_MIN	100
+#define MEMIO_PERIOD_US_MAX	100000
+
+void memio_event(struct memio_cgroup *g, enum memio_ev event, u64 n);
+void __memio_limit_charge_io(u32 owner, u16 id, const struct memio_io *io);
+void __memio_limit_charge_cpu(u32 owner, u32 lines);
+int memio_limit_write(struct memio_cgroup *g, char *buf);
+void memio_limit_show(struct seq_file *m, struct memio_cgroup *g);
+void memio_limit_new_device(u16 id);
+void memio_limit_offline(struct memio_cgroup *g);
+void memio_limit_free(struct memio_cgroup *g);
+void memio_throttle_moved(struct task_struct *p);
 
 /* ---- for KUnit ---- */
 

@@ -315,25 +315,37 @@ u32 memio_learn_price(const struct memio_learn *l, enum memio_cost_kind kind,
 }
 
 /**
- * memio_learn_told_apart - how well the mix tells a device from the others
+ * memio_learn_variance - how much a device's share of the mix varies
  * @l:		the state of its direction
  * @place:	the device's place
+ *
+ * Context: any, one at a time for each @l.
+ * Return: the variance of its share, as a part of 2^30.
+ */
+u32 memio_learn_variance(const struct memio_learn *l, unsigned int place)
+{
+	u64 square = (u64)l->share[place] * l->share[place] >> SHARE_SHIFT;
+	u64 both = l->both[place][place];
+
+	return both > square ? both - square : 0;
+}
+
+/**
+ * memio_learn_told_apart - how well the mix tells a device from the others
+ * @variance:	from memio_learn_variance()
  *
  * Context: any.
  * Return: the standard deviation of its share, in thousandths: 0 if the mix does
  * not vary, 500 if the device is alone for half of the bytes and the others for the
  * rest. Prices follow the mix from about 30 on.
  */
-u32 memio_learn_told_apart(const struct memio_learn *l, unsigned int place)
+u32 memio_learn_told_apart(u32 variance)
 {
-	u64 square = (u64)l->share[place] * l->share[place] >> SHARE_SHIFT;
-	u64 both = l->both[place][place];
-	u64 var = both > square ? both - square : 0;
 	u32 root = 0, bit;
 
-	/* var is of 2^30: its root is of 2^15 */
+	/* @variance is of 2^30: its root is of 2^15 */
 	for (bit = 1 << 15; bit; bit >>= 1)
-		if ((u64)(root + bit) * (root + bit) <= var)
+		if ((u64)(root + bit) * (root + bit) <= variance)
 			root += bit;
 	return root * 1000 >> 15;
 }

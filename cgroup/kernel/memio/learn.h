@@ -105,6 +105,7 @@ void memio_learn_window(struct memio_learn *l, const u64 moved[MEMIO_LEARNT], u6
 			const u64 mem[MEMIO_COSTS]);
 u32 memio_learn_price(const struct memio_learn *l, enum memio_cost_kind kind,
 		      unsigned int place);
-u32 memio_learn_told_apart(const struct memio_learn *l, unsigned int place);
+u32 memio_learn_variance(const struct memio_learn *l, unsigned int place);
+u32 memio_learn_told_apart(u32 variance);
 
 #endif

@@ -256,6 +256,36 @@ static void meter_of_long_ago(struct kunit *test)
 	for (int i = 0; i < MEMIO_WINDOWS + 10; i++)
 		publish(0, 0, i < MEMIO_WINDOWS ? MEMIO_PRICE_ONE : HALF, true);
 	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 500);
+
+	/* The last price, not the last window. */
+	charge(&m, 0, 1000, 0);
+	for (int i = 0; i < MEMIO_WINDOWS; i++)
+		publish(0, 0, HALF, i < MEMIO_WINDOWS - 5);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 1000);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 0);
+	charge(&m, 0, 1000, 0);
+	for (int i = 0; i < 2 * MEMIO_WINDOWS; i++)
+		publish(0, 0, HALF, false);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 1000);
+}
+
+/* What was shown without a price has none later, whatever comes, and however much later. */
+static void meter_does_not_go_back(struct kunit *test)
+{
+	struct memio_meter m;
+
+	memio_meter_init(&m);
+	for (int windows = 1; windows < 2 * MEMIO_WINDOWS; windows *= 2) {
+		struct memio_bytes b;
+
+		publish(0, 0, 0, false);
+		charge(&m, 0, 1000, 0);
+		b = read_meter(&m);
+		for (int i = 0; i < windows; i++)
+			publish(HALF, HALF, HALF, true);
+		KUNIT_EXPECT_EQ(test, read_meter(&m).write, b.write);
+		KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, b.unpriced);
+	}
 }
 
 static void meter_of_large_sums(struct kunit *test)
@@ -337,6 +367,7 @@ static struct kunit_case meter_cases[] = {
 	KUNIT_CASE(meter_shows_what_is_pending),
 	KUNIT_CASE(meter_without_samples),
 	KUNIT_CASE(meter_of_long_ago),
+	KUNIT_CASE(meter_does_not_go_back),
 	KUNIT_CASE(meter_of_large_sums),
 	{}
 };
@@ -348,11 +379,14 @@ static struct kunit_suite meter_suite = {
 
 /* ---- owners and the stock ---- */
 
+#define TOTAL	1
+#define CLAIM	2
+
 static void charge_from(u16 dev, u32 owner, u32 bytes, unsigned int sums)
 {
 	struct memio_move move = { .from = bytes, .from_lines = bytes };
 
-	memio_charge(dev, owner, &move, sums);
+	memio_charge(dev, owner, sums & TOTAL ? &move : NULL, sums & CLAIM ? &move : NULL);
 }
 
 /* A parent group, and two groups in it. */
@@ -368,7 +402,7 @@ static struct memio_cgroup *new_group(struct kunit *test, struct memio_cgroup *p
 
 	KUNIT_ASSERT_NOT_NULL(test, g);
 	g->css.parent = parent ? &parent->css : NULL;
-	INIT_LIST_HEAD(&g->owners);
+	KUNIT_ASSERT_EQ(test, memio_cgroup_init(g), 0);
 	KUNIT_ASSERT_EQ(test, memio_owner_init_group(g), 0);
 	return g;
 }
@@ -385,10 +419,10 @@ static int owners_init(struct kunit *test)
 
 	o->dev = kunit_kzalloc(test, sizeof(*o->dev), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, o->dev);
-	o->dev->total = alloc_percpu(struct memio_meter);
+	o->dev->total = alloc_percpu(struct memio_total);
 	KUNIT_ASSERT_NOT_NULL(test, o->dev->total);
 	for_each_possible_cpu(cpu)
-		memio_meter_init(per_cpu_ptr(o->dev->total, cpu));
+		memio_meter_init(&per_cpu_ptr(o->dev->total, cpu)->meter);
 	o->dev->package = PACKAGE;
 	o->dev->id = MEMIO_DEVICES - 1;
 	memio_devices[o->dev->id] = o->dev;
@@ -412,8 +446,8 @@ static void owners_exit(struct kunit *test)
 	for (int i = 0; i < 2; i++)
 		memio_cgroup_free_meters(o->group[i]);
 	memio_cgroup_free_meters(o->parent);
-	free_percpu(memio_root.meter[o->dev->id]);
-	memio_root.meter[o->dev->id] = NULL;
+	flush_work(&memio_root.make);
+	memio_cgroup_free_meter(&memio_root, o->dev->id);
 	free_percpu(o->dev->total);
 }
 
@@ -452,7 +486,7 @@ static void charge_goes_up(struct kunit *test)
 	struct owners *o = test->priv;
 	u32 id = owner_in(o->group[0]);
 
-	charge_from(o->dev->id, id, 1000, MEMIO_TOTAL | MEMIO_CLAIM);
+	charge_from(o->dev->id, id, 1000, TOTAL | CLAIM);
 	memio_stock_drain();
 	KUNIT_EXPECT_EQ(test, own_from(id), 1000);
 	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), 1000);
@@ -467,9 +501,9 @@ static void charge_waits_in_the_stock(struct kunit *test)
 	u32 id = owner_in(o->group[0]);
 
 	preempt_disable();
-	charge_from(o->dev->id, id, 65535, MEMIO_CLAIM);
+	charge_from(o->dev->id, id, 65535, CLAIM);
 	KUNIT_EXPECT_EQ(test, own_from(id), 0);
-	charge_from(o->dev->id, id, 1, MEMIO_CLAIM);
+	charge_from(o->dev->id, id, 1, CLAIM);
 	KUNIT_EXPECT_EQ(test, own_from(id), 65536);
 	preempt_enable();
 }
@@ -480,9 +514,9 @@ static void charge_by_many_owners(struct kunit *test)
 	u32 a = owner_in(o->group[0]), b = o->group[1]->owner;
 
 	for (int i = 0; i < 1000; i++) {
-		charge_from(o->dev->id, a, 1, MEMIO_TOTAL | MEMIO_CLAIM);
-		charge_from(o->dev->id, b, 2, MEMIO_TOTAL | MEMIO_CLAIM);
-		charge_from(o->dev->id, 0, 4, MEMIO_TOTAL);
+		charge_from(o->dev->id, a, 1, TOTAL | CLAIM);
+		charge_from(o->dev->id, b, 2, TOTAL | CLAIM);
+		charge_from(o->dev->id, 0, 4, TOTAL);
 	}
 	memio_stock_drain();
 	KUNIT_EXPECT_EQ(test, own_from(a), 1000);
@@ -497,15 +531,15 @@ static void owner_that_moves(struct kunit *test)
 	struct owners *o = test->priv;
 	u32 old = owner_in(o->group[0]), new;
 
-	charge_from(o->dev->id, old, 1000, MEMIO_CLAIM);
+	charge_from(o->dev->id, old, 1000, CLAIM);
 	memio_stock_drain();
 	new = owner_in(o->group[1]);
 	KUNIT_EXPECT_NE(test, old, new);
 	KUNIT_EXPECT_EQ(test, own_from(new), 1000);
 
 	/* What was tagged before the move is the old group's. */
-	charge_from(o->dev->id, old, 10, MEMIO_CLAIM);
-	charge_from(o->dev->id, new, 1, MEMIO_CLAIM);
+	charge_from(o->dev->id, old, 10, CLAIM);
+	charge_from(o->dev->id, new, 1, CLAIM);
 	memio_stock_drain();
 	KUNIT_EXPECT_EQ(test, own_from(new), 1011);
 	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), 1010);
@@ -518,12 +552,12 @@ static void owner_that_exits(struct kunit *test)
 	struct owners *o = test->priv;
 	u32 id = owner_in(o->group[0]);
 
-	charge_from(o->dev->id, id, 1000, MEMIO_CLAIM);
+	charge_from(o->dev->id, id, 1000, CLAIM);
 	__memio_exit(current);
 	KUNIT_EXPECT_EQ(test, current->memio_owner, 0);
 
 	/* A late byte is the group's. */
-	charge_from(o->dev->id, id, 1, MEMIO_CLAIM);
+	charge_from(o->dev->id, id, 1, CLAIM);
 	memio_stock_drain();
 	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), 1001);
 }
@@ -533,20 +567,97 @@ static void group_that_goes(struct kunit *test)
 	struct owners *o = test->priv;
 	u32 id = owner_in(o->group[0]);
 
-	charge_from(o->dev->id, id, 1000, MEMIO_CLAIM);
+	charge_from(o->dev->id, id, 1000, CLAIM);
 	memio_stock_drain();
 	memio_owner_offline_group(o->group[0]);
-	charge_from(o->dev->id, id, 1, MEMIO_CLAIM);
+	charge_from(o->dev->id, id, 1, CLAIM);
 	memio_stock_drain();
 	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), 1000);
 	KUNIT_EXPECT_EQ(test, from_of(o->parent, o->dev), 1001);
+}
+
+/* What the sampler sees of a device: what is new, each byte once. */
+static void device_moved(struct kunit *test)
+{
+	struct memio_moved *moved = kunit_kcalloc(test, MEMIO_DEVICES, sizeof(*moved), GFP_KERNEL);
+	u16 *at = kunit_kcalloc(test, MEMIO_DEVICES, sizeof(*at), GFP_KERNEL);
+	struct owners *o = test->priv;
+	u64 sum = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, moved);
+	KUNIT_ASSERT_NOT_NULL(test, at);
+	memio_devices_moved(PACKAGE, moved, at);
+	KUNIT_EXPECT_EQ(test, memio_devices_moved(PACKAGE, moved, at), 0);
+	for (int i = 1; i <= 3; i++) {
+		charge_from(o->dev->id, 0, 640 * i, TOTAL);
+		memio_stock_drain();
+		KUNIT_EXPECT_EQ(test, memio_devices_moved(PACKAGE + 1, moved, at), 0);
+		KUNIT_ASSERT_EQ(test, memio_devices_moved(PACKAGE, moved, at), 1);
+		KUNIT_EXPECT_EQ(test, moved[0].dev, o->dev->id);
+		KUNIT_EXPECT_EQ(test, moved[0].to, 0);
+		sum += moved[0].from;
+	}
+	KUNIT_EXPECT_EQ(test, sum, 640 * 6);
+	KUNIT_EXPECT_EQ(test, memio_devices_moved(PACKAGE, moved, at), 0);
+	KUNIT_EXPECT_EQ(test, at[o->dev->id], 0);
+}
+
+static u64 cpu_of(struct memio_cgroup *g)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu_ptr(g->cpu, cpu)->read;
+	return sum;
+}
+
+static void charge_cpu(u32 id, u32 lines)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	memio_charge_cpu(id, lines);
+	local_irq_restore(flags);
+}
+
+static void cpu_goes_up(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	u32 id = owner_in(o->group[0]), other = o->group[1]->owner;
+	u64 root = cpu_of(&memio_root);
+
+	/* Alternating, as two tasks do on a CPU; some are still in the stock. */
+	for (int i = 0; i < 1000; i++) {
+		charge_cpu(id, 3);
+		charge_cpu(other, 5);
+	}
+	memio_stock_drain();
+	rcu_read_lock();
+	KUNIT_EXPECT_EQ(test, atomic64_read(&memio_owner(id)->sums->cpu_read), 3000 * 64);
+	rcu_read_unlock();
+	KUNIT_EXPECT_EQ(test, cpu_of(o->group[0]), 3000 * 64);
+	KUNIT_EXPECT_EQ(test, cpu_of(o->group[1]), 5000 * 64);
+	KUNIT_EXPECT_EQ(test, cpu_of(o->parent), 8000 * 64);
+	KUNIT_EXPECT_GE(test, cpu_of(&memio_root), root + 8000 * 64);
+}
+
+static void cpu_saturates(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	u32 id = owner_in(o->group[0]);
+
+	charge_cpu(id, 1000);
+	charge_cpu(id, U32_MAX);
+	memio_stock_drain();
+	KUNIT_EXPECT_EQ(test, cpu_of(o->group[0]), (u64)U32_MAX * 64);
 }
 
 static void id_of_nobody(struct kunit *test)
 {
 	struct owners *o = test->priv;
 
-	charge_from(o->dev->id, 0xfff00000 | 0xabcde, 7, MEMIO_CLAIM);
+	charge_from(o->dev->id, 0xfff00000 | 0xabcde, 7, CLAIM);
 	memio_stock_drain();
 	KUNIT_EXPECT_EQ(test, from_of(&memio_root, o->dev), 7);
 	KUNIT_EXPECT_EQ(test, from_of(o->parent, o->dev), 0);
@@ -560,6 +671,9 @@ static struct kunit_case owner_cases[] = {
 	KUNIT_CASE(owner_that_exits),
 	KUNIT_CASE(group_that_goes),
 	KUNIT_CASE(id_of_nobody),
+	KUNIT_CASE(device_moved),
+	KUNIT_CASE(cpu_goes_up),
+	KUNIT_CASE(cpu_saturates),
 	{}
 };
 

@@ -2,14 +2,14 @@
 /*
  * memio: owners, whom bytes are charged to
  *
- * A task becomes an owner with its first IO, not when it is forked: most tasks
- * never do any. Its id then goes into the tags of packets, bios and dirty pages,
- * which name it when the bytes move: perhaps after the task has exited,
- * perhaps on a CPU where it never ran.
+ * A task becomes an owner with its first IO, not when it is forked, as most tasks
+ * never do any; but when it is forked while what CPUs read is counted (cpu.c). Its id
+ * then goes into the tags of packets, bios and dirty pages, which name it when the bytes
+ * move: perhaps after the task has exited, perhaps on a CPU where it never ran.
  *
- *	task --id--> owner --> group --> parent --> ... --> root
- *	               |         `- meter per device and CPU
- *	               `- account per device: what the task's own file shows
+ *	task --id--> owner --> home --> group --> parent --> ... --> root
+ *	               |                  `- meter per device and CPU
+ *	               `- sums, account per device: what the task's own file shows
  *
  * A charge goes to the owner's account and to its group with all ancestors. So a
  * group's sums are complete at any time, and nothing has to be handed up
@@ -20,27 +20,38 @@
  * becomes a new owner: what was tagged before the move is charged to the old
  * group). What the task itself shows (struct memio_sums) goes on: its owners, one
  * after the other, share it, so that bytes which a CPU's stock or a dirty page still
- * holds are not lost to it. When a thread exits, its sums hang on its process until its
- * last owner is freed, and are added to those of the dead threads then. An owner
+ * holds are not lost to it. The sums of the first thread that exits become those of all dead
+ * threads of the process. Others lead to them from then on, and are added to
+ * them when nobody can be at adding to the old ones any more, a grace period later. An owner
  * that was given up waits until no page has its tag and packets and bios have had
- * MEMIO_QUARANTINE to arrive, and goes on to charge its group. When a group
- * goes offline, its owners are handed to the parent, so that none pins it.
+ * MEMIO_QUARANTINE to arrive, and goes on to charge its group. A tag that comes even
+ * later (of a packet to a peer that took no data for so long) is the root's.
+ *
+ * Owners of a group have a home in common, which leads to the group. When that goes offline,
+ * its home is led to the parent, so that no owner pins it, however many there are.
  *
  * A group is an owner, too: for tasks that get no id of their own because
  * there is none left, or no memory. Then the group's bytes are right, and memio.stat's
  * no_slot says that the tasks' are not.
  *
  * Locking: owners_lock is taken for what happens once in an owner's life: birth,
- * giving up, change of group. memio_owner.lock is taken to add an account and for
- * updates; accounts are read without it. Charges hold only the meters' locks.
+ * giving up, change of group. memio_sums.lock is taken to add an account and for
+ * updates; accounts are read without it. Charges hold only the meters' locks. Nothing
+ * is done with owners_lock held that takes longer the more owners there are, as exits wait
+ * for it with the tasks' lock.
  */
 
 #include <kunit/visibility.h>
 #include <linux/cgroup.h>
 #include <linux/cleanup.h>
+#include <linux/debugfs.h>
 #include <linux/jiffies.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
 #include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
@@ -51,6 +62,7 @@
 #define MEMIO_QUARANTINE	(30 * HZ)
 #define MEMIO_MIN_FREE		1024
 #define MEMIO_AGAIN		(HZ / 10)
+#define MEMIO_BATCH		64	/* owners that are looked at with the lock held */
 
 /* Fewer of them, for tests of what happens when they run out. */
 static unsigned int memio_max_owners __ro_after_init = MEMIO_SLOTS;
@@ -62,10 +74,10 @@ static int __init memio_owners_setup(char *arg)
 __setup("memio_owners=", memio_owners_setup);
 
 static struct memio_ids owner_ids;
-static unsigned long try_again;			/* when, in jiffies, after there was none */
 static DEFINE_RAW_SPINLOCK(owners_lock);
 
 static LIST_HEAD(retired);			/* owners_lock; the eldest first */
+static unsigned int nr_retired;
 static void reap_owners(struct work_struct *work);
 static DECLARE_DELAYED_WORK(reap_work, reap_owners);
 
@@ -81,52 +93,50 @@ struct memio_owner *memio_owner(u32 id)
 	return id ? memio_ids_lookup(&owner_ids, id) : NULL;
 }
 
-/* What a task shows of itself: nothing so far. */
-static struct memio_sums *new_sums(void)
+/* Room for an owner, and for a task's sums. @gfp: without a task, there are none. */
+static struct memio_owner *alloc_owner(struct task_struct *p, gfp_t gfp)
 {
-	struct memio_sums *s = kzalloc(sizeof(*s), GFP_ATOMIC | __GFP_NOWARN);
+	struct memio_owner *o = kzalloc(sizeof(*o), gfp | __GFP_NOWARN);
 
-	if (s)
-		raw_spin_lock_init(&s->lock);
-	return s;
-}
-
-/* An owner of a group, with an id; @sums: a task's, or NULL. Held: owners_lock. */
-static struct memio_owner *new_owner(struct memio_cgroup *g, struct memio_sums *sums)
-{
-	struct memio_owner *o;
-
-	lockdep_assert_held(&owners_lock);
-
-	/* The last ones are for groups, which can't do without. */
-	if (sums && owner_ids.nr_used >= owner_ids.slots - owner_ids.slots / 16)
-		return NULL;
-	o = kzalloc(sizeof(*o), GFP_ATOMIC | __GFP_NOWARN);
 	if (!o)
 		return NULL;
 	INIT_LIST_HEAD(&o->retiring);
-	o->sums = sums;
-	RCU_INIT_POINTER(o->group, g);
-	o->id = memio_ids_alloc(&owner_ids, o);
-	if (!o->id) {
+	if (!p)
+		return o;
+	o->tgid = p->tgid;
+	o->sums = kzalloc(sizeof(*o->sums), gfp | __GFP_NOWARN);
+	if (!o->sums) {
 		kfree(o);
 		return NULL;
 	}
-	list_add_tail(&o->in_group, &g->owners);
-	if (sums)
-		sums->owners++;
+	raw_spin_lock_init(&o->sums->lock);
 	return o;
 }
 
-/* An owner for a task that has none. Held: owners_lock. */
-static struct memio_owner *new_task_owner(struct memio_cgroup *g)
+/* If it never got an id. */
+static void free_owner(struct memio_owner *o)
 {
-	struct memio_sums *sums = new_sums();
-	struct memio_owner *o = sums ? new_owner(g, sums) : NULL;
+	if (o)
+		kfree(o->sums);
+	kfree(o);
+}
 
-	if (!o)
-		kfree(sums);
-	return o;
+/* Gives an owner an id, and a place in a group. Held: owners_lock. */
+static bool settle(struct memio_owner *o, struct memio_cgroup *g)
+{
+	lockdep_assert_held(&owners_lock);
+
+	/* The last ones are for groups, which can't do without. */
+	if (o->sums && owner_ids.nr_used >= owner_ids.slots - owner_ids.slots / 16)
+		return false;
+	o->id = memio_ids_alloc(&owner_ids, o);
+	if (!o->id)
+		return false;
+	o->home = g->home;
+	o->home->owners++;
+	if (o->sums)
+		o->sums->users++;
+	return true;
 }
 
 static void free_accounts(struct memio_account *a)
@@ -153,7 +163,10 @@ static void account_read(struct memio_account *a, struct memio_bytes *b)
 	memio_meter_read(&a->meter, a->dev, b);
 }
 
-/* Nobody adds to either any more: all of @s goes to @past. Held: owners_lock. */
+/*
+ * Adds what a dead thread has moved to what its process's dead threads have. Nobody adds to
+ * @s any more. Held: owners_lock.
+ */
 static void add_sums(struct memio_sums *past, struct memio_sums *s)
 {
 	struct memio_account *a, *next, *sum;
@@ -161,50 +174,67 @@ static void add_sums(struct memio_sums *past, struct memio_sums *s)
 
 	lockdep_assert_held(&owners_lock);
 
+	atomic64_add(atomic64_read(&s->cpu_read), &past->cpu_read);
+	atomic64_add(atomic64_read(&s->cpu_write), &past->cpu_write);
 	for (a = s->accounts, s->accounts = NULL; a; a = next) {
 		next = a->next;
+		raw_spin_lock(&past->lock);
 		for (sum = past->accounts; sum; sum = sum->next)
 			if (sum->dev == a->dev)
 				break;
+		if (!sum) {
+			a->next = past->accounts;
+			/* Pairs with the acquire in account(). */
+			smp_store_release(&past->accounts, a);
+		}
+		raw_spin_unlock(&past->lock);
 		if (sum) {
 			account_read(a, &b);
 			memio_bytes_add(&sum->carried, &b);
 			kfree(a);
-		} else {
-			a->next = past->accounts;
-			past->accounts = a;
 		}
 	}
 }
 
-/*
- * An owner that shared @s is freed, after a grace period since it was last looked up.
- * Of a process's dead threads those that nobody adds to any more are one, the
- * last of the list. Held: owners_lock.
- */
+/* After a grace period since it was last looked up by this user. Held: owners_lock. */
 static void put_sums(struct memio_sums *s)
 {
-	struct memio_sums *past = s;
-
 	lockdep_assert_held(&owners_lock);
 
-	if (--s->owners)
+	if (--s->users)
 		return;
-	if (hlist_unhashed(&s->dead)) {
-		call_rcu(&s->rcu, free_sums_rcu);
+	if (s->past)
+		put_sums(s->past);
+	call_rcu(&s->rcu, free_sums_rcu);
+}
+
+/* Who still added to the thread's own sums has done it. */
+static void add_sums_rcu(struct rcu_head *rcu)
+{
+	struct memio_sums *s = container_of(rcu, struct memio_sums, rcu);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&owners_lock, flags);
+	hlist_del(&s->dead);
+	add_sums(s->past, s);
+	put_sums(s);
+	raw_spin_unlock_irqrestore(&owners_lock, flags);
+}
+
+/* A thread is dead, its process is not. Held: owners_lock. */
+static void join_dead(struct memio_sums *s, struct signal_struct *sig)
+{
+	lockdep_assert_held(&owners_lock);
+
+	s->users++;
+	if (!sig->memio) {
+		sig->memio = s;
 		return;
 	}
-	while (past->dead.next)
-		past = hlist_entry(past->dead.next, struct memio_sums, dead);
-	if (past == s)
-		return;
-	hlist_del_init(&s->dead);
-	if (past->owners) {
-		hlist_add_behind(&s->dead, &past->dead);
-	} else {
-		add_sums(past, s);
-		call_rcu(&s->rcu, free_sums_rcu);
-	}
+	sig->memio->users++;
+	hlist_add_head(&s->dead, &sig->memio->dying);
+	WRITE_ONCE(s->past, sig->memio);
+	call_rcu(&s->rcu, add_sums_rcu);
 }
 
 /* Gives an owner up. Held: owners_lock. */
@@ -214,35 +244,60 @@ static void retire(struct memio_owner *o)
 
 	o->retired = jiffies;
 	list_add_tail(&o->retiring, &retired);
+	nr_retired++;
 }
 
 /* Nobody looks the owner up any more: nobody adds to its sums. */
 static void free_owner_rcu(struct rcu_head *rcu)
 {
 	struct memio_owner *o = container_of(rcu, struct memio_owner, rcu);
+	struct memio_home *home = o->home;
 	unsigned long flags;
 
-	if (o->sums) {
-		raw_spin_lock_irqsave(&owners_lock, flags);
+	raw_spin_lock_irqsave(&owners_lock, flags);
+	if (o->sums)
 		put_sums(o->sums);
-		raw_spin_unlock_irqrestore(&owners_lock, flags);
-	}
+	if (--home->owners)
+		home = NULL;
+	else
+		list_del(&home->list);
+	raw_spin_unlock_irqrestore(&owners_lock, flags);
+	kfree(home);
 	kfree(o);
+}
+
+/* Lets others have the lock for a while. */
+static void relax(unsigned int *n)
+{
+	if (++*n % MEMIO_BATCH)
+		return;
+	raw_spin_unlock_irq(&owners_lock);
+	cond_resched();
+	raw_spin_lock_irq(&owners_lock);
 }
 
 /* Frees those that nobody can name any more. Returns whether some are left. */
 VISIBLE_IF_KUNIT bool memio_owner_reap(unsigned long quarantine)
 {
-	struct memio_owner *o, *next;
+	unsigned long now = jiffies;
+	struct memio_owner *o;
+	unsigned int n = 0;
 	LIST_HEAD(dead);
 	bool more;
 
 	raw_spin_lock_irq(&owners_lock);
-	list_for_each_entry_safe(o, next, &retired, retiring) {
-		if (time_before(jiffies, o->retired + quarantine))
+	while (!list_empty(&retired)) {
+		o = list_first_entry(&retired, struct memio_owner, retiring);
+		if (time_before(now, o->retired + quarantine))
 			break;
-		if (!atomic_read(&o->dirty))
+		if (atomic_read(&o->dirty)) {
+			/* Pages may stay dirty for long: it is looked at again then. */
+			o->retired = now + 1;
+			list_move_tail(&o->retiring, &retired);
+		} else {
 			list_move_tail(&o->retiring, &dead);
+		}
+		relax(&n);
 	}
 	raw_spin_unlock_irq(&owners_lock);
 
@@ -251,11 +306,13 @@ VISIBLE_IF_KUNIT bool memio_owner_reap(unsigned long quarantine)
 		memio_stock_drain();
 
 	raw_spin_lock_irq(&owners_lock);
-	list_for_each_entry_safe(o, next, &dead, retiring) {
+	while (!list_empty(&dead)) {
+		o = list_first_entry(&dead, struct memio_owner, retiring);
 		list_del(&o->retiring);
-		list_del(&o->in_group);
 		memio_ids_free(&owner_ids, o->id);
+		nr_retired--;
 		call_rcu(&o->rcu, free_owner_rcu);
+		relax(&n);
 	}
 	more = !list_empty(&retired);
 	raw_spin_unlock_irq(&owners_lock);
@@ -273,58 +330,86 @@ static struct memio_cgroup *task_group_of(struct task_struct *p)
 	return memio_css_cgroup(task_css_check(p, memio_cgrp_id, true));
 }
 
-/* Not on its way out, and not while there is none left: that takes a while to change. */
-static bool may_be_owner(const struct task_struct *p)
-{
-	return !(p->flags & PF_EXITING) && time_after_eq(jiffies, try_again);
-}
-
 /**
  * __memio_task_owner - make a task an owner
- * @p:	the task: current
+ * @p:	the task: current, one that is being made, or one whose sighand is locked
  *
  * Context: any, interrupts are turned off.
  * Return: the task's id; its group's if there is none for it now.
  */
 u32 __memio_task_owner(struct task_struct *p)
 {
+	bool exiting = READ_ONCE(p->flags) & PF_EXITING, early;
+	struct memio_owner *o = NULL;
 	struct memio_cgroup *g;
-	struct memio_owner *o;
 	unsigned long flags;
 	u32 id;
 
 	rcu_read_lock();
+	/* After a failure not for a while, as it takes one to change. */
+	early = time_before(jiffies, READ_ONCE(task_group_of(p)->try_again));
+	if (!exiting && !early)
+		o = alloc_owner(p, GFP_NOWAIT | __GFP_ACCOUNT);
 	/*
 	 * With the lock, as memio_owner_move() takes it after the task has got
 	 * its new group: either we see that one, or it sees our id.
 	 */
 	raw_spin_lock_irqsave(&owners_lock, flags);
+	g = task_group_of(p);
 	id = p->memio_owner;
-	if (!id) {
-		g = task_group_of(p);
-		o = may_be_owner(p) ? new_task_owner(g) : NULL;
-		if (o) {
-			/* The owner is complete for whoever sees its id. */
-			smp_store_release(&p->memio_owner, o->id);
-		} else if (!(p->flags & PF_EXITING)) {
-			atomic_long_inc(&g->no_slot);
-			try_again = jiffies + MEMIO_AGAIN;
-		}
-		id = o ? o->id : g->owner;
+	if (!id && o && settle(o, g)) {
+		id = o->id;
+		o = NULL;
+		/* The owner is complete for whoever sees its id. */
+		smp_store_release(&p->memio_owner, id);
+	} else if (!id) {
+		if (!exiting)
+			memio_event(g, MEMIO_EV_NO_SLOT, 1);
+		/* To ask too early is no failure, or it would never be time again. */
+		if (!exiting && !early)
+			WRITE_ONCE(g->try_again, jiffies + MEMIO_AGAIN);
+		id = g->owner;
 	}
 	raw_spin_unlock_irqrestore(&owners_lock, flags);
 	rcu_read_unlock();
+	free_owner(o);
 	return id;
 }
 
+/**
+ * memio_owner_alike - may packets of two owners become one?
+ * @a:	an owner's id
+ * @b:	another's
+ *
+ * Threads of a process may share a packet, of which all is the first one's then: what
+ * goes over the wire should not depend on which of them writes. Processes and groups don't.
+ *
+ * Context: any.
+ * Return: true if they are one owner, or of one process and group.
+ */
+bool memio_owner_alike(u32 a, u32 b)
+{
+	struct memio_owner *oa, *ob;
+	bool alike;
+
+	if (a == b)
+		return true;
+	rcu_read_lock();
+	oa = memio_owner(a);
+	ob = memio_owner(b);
+	alike = oa && ob && oa->tgid && oa->tgid == ob->tgid && oa->home == ob->home;
+	rcu_read_unlock();
+	return alike;
+}
+
 /* A task's account for a device; NULL: no memory. */
-static struct memio_account *account(struct memio_sums *o, struct memio_device *dev)
+static struct memio_account *account(struct memio_sums *s, struct memio_device *dev)
 {
 	struct memio_account *a, *new;
 	unsigned long flags;
 
 	/* Pairs with the release below. */
-	for (a = smp_load_acquire(&o->accounts); a; a = smp_load_acquire(&a->next))
+	for (a = smp_load_acquire(&s->accounts); a; a = smp_load_acquire(&a->next))
 		if (a->dev == dev)
 			return a;
 
@@ -334,19 +419,50 @@ static struct memio_account *account(struct memio_sums *o, struct memio_device *
 	memio_meter_init(&new->meter);
 	new->dev = dev;
 
-	raw_spin_lock_irqsave(&o->lock, flags);
-	for (a = o->accounts; a; a = a->next)
+	raw_spin_lock_irqsave(&s->lock, flags);
+	for (a = s->accounts; a; a = a->next)
 		if (a->dev == dev)
 			break;
 	if (!a) {
-		new->next = o->accounts;
+		new->next = s->accounts;
 		/* Pairs with the acquire above: it is complete. */
-		smp_store_release(&o->accounts, new);
+		smp_store_release(&s->accounts, new);
 		swap(a, new);
 	}
-	raw_spin_unlock_irqrestore(&o->lock, flags);
+	raw_spin_unlock_irqrestore(&s->lock, flags);
 	kfree(new);
 	return a;
+}
+
+/*
+ * Whom a charge with an id goes to, in an RCU read-side critical section: the group, with those
+ * above it, and the task's sums; NULL: it is charged to no task.
+ */
+static struct memio_cgroup *charged(u32 id, struct memio_sums **sums)
+{
+	struct memio_owner *o = memio_owner(id);
+
+	*sums = NULL;
+	if (!o)
+		return &memio_root;
+	/* If the thread has died, who still adds to its own is waited for. */
+	if (o->sums)
+		*sums = READ_ONCE(o->sums->past) ?: o->sums;
+	return rcu_dereference(o->home->group);
+}
+
+/**
+ * memio_owner_group - the group that is charged for an owner
+ * @id:	the owner
+ *
+ * Context: in an RCU read-side critical section.
+ * Return: the group; the root's for an id that names nobody.
+ */
+struct memio_cgroup *memio_owner_group(u32 id)
+{
+	struct memio_sums *unused;
+
+	return charged(id, &unused);
 }
 
 /**
@@ -359,26 +475,110 @@ static struct memio_account *account(struct memio_sums *o, struct memio_device *
  */
 void memio_owner_charge(u32 id, struct memio_device *dev, const struct memio_io *io)
 {
-	struct memio_cgroup *g = &memio_root;
 	struct memio_account *a;
-	struct memio_owner *o;
+	struct memio_cgroup *g;
+	struct memio_sums *s;
 
 	rcu_read_lock();
-	o = memio_owner(id);
-	if (o) {
-		g = rcu_dereference(o->group);
-		if (o->sums) {
-			a = account(o->sums, dev);
-			if (a)
-				memio_meter_add(&a->meter, dev, io);
-			else
-				atomic_long_inc(&g->no_slot);
-		}
+	g = charged(id, &s);
+	if (s) {
+		a = account(s, dev);
+		if (a)
+			memio_meter_add(&a->meter, dev, io);
+		else
+			memio_event(g, MEMIO_EV_NO_SLOT, 1);
 	}
 	trace_memio_charge(id, dev->name, io->to, io->from + io->late);
 	for (; g; g = memio_cgroup_parent(g))
 		memio_cgroup_add(g, dev, io);
 	rcu_read_unlock();
+}
+
+/**
+ * memio_owner_charge_cpu - charge an owner and its groups with what its CPU read
+ * @id:		the owner; an id that names nobody is the root's
+ * @b:		the bytes
+ *
+ * Context: any, with interrupts off; also with the run queue's lock.
+ */
+void memio_owner_charge_cpu(u32 id, const struct memio_cpu_bytes *b)
+{
+	struct memio_cgroup *g;
+	struct memio_sums *s;
+
+	rcu_read_lock();
+	g = charged(id, &s);
+	if (s) {
+		atomic64_add(b->read, &s->cpu_read);
+		atomic64_add(b->write, &s->cpu_write);
+	}
+	for (; g; g = memio_cgroup_parent(g))
+		memio_cgroup_add_cpu(g, b);
+	rcu_read_unlock();
+}
+
+/**
+ * memio_task_or_group - who is charged for what a task does
+ * @p:	the task
+ *
+ * Context: any, with interrupts off; also with the run queue's lock.
+ * Return: the task's id; its group's as long as it has none.
+ */
+u32 memio_task_or_group(struct task_struct *p)
+{
+	u32 id = READ_ONCE(p->memio_owner);
+
+	return id ?: task_group_of(p)->owner;
+}
+
+/* Makes a task an owner, if it has to be. Returns false if that was not possible. */
+static bool make_owner(struct task_struct *p)
+{
+	unsigned long flags;
+	bool done;
+
+	/* One that is being made has no group yet; it becomes an owner when it has. */
+	if (READ_ONCE(p->flags) & PF_KTHREAD || READ_ONCE(p->__state) & TASK_NEW ||
+	    READ_ONCE(p->memio_owner))
+		return true;
+	/* With the lock it is not gone, and won't be before it has got its id. */
+	if (!lock_task_sighand(p, &flags))
+		return true;
+	__memio_task_owner(p);
+	done = p->memio_owner || p->flags & PF_EXITING;
+	unlock_task_sighand(p, &flags);
+	return done;
+}
+
+/**
+ * memio_all_owners - make those tasks owners that are none yet
+ *
+ * A process at a time, so that nobody waits for all of them.
+ *
+ * Context: process, may sleep.
+ * Return: false if for some there was no id or no memory; they are to be tried again.
+ */
+bool memio_all_owners(void)
+{
+	struct task_struct *p, *t;
+	bool done = true;
+	struct pid *pid;
+	int nr = 1;
+
+	do {
+		rcu_read_lock();
+		pid = find_ge_pid(nr, &init_pid_ns);
+		if (pid) {
+			nr = pid_nr(pid) + 1;
+			p = pid_task(pid, PIDTYPE_TGID);
+			if (p)
+				for_each_thread(p, t)
+					done &= make_owner(t);
+		}
+		rcu_read_unlock();
+		cond_resched();
+	} while (pid);
+	return done;
 }
 
 /**
@@ -403,58 +603,64 @@ void memio_owner_dirty(u32 id, int pages)
  * Rates are differences between two updates, which lie at least MEMIO_RATE_NS
  * apart: the reader divides, not the scheduler.
  */
-static void update(struct memio_sums *o, u32 id, u64 now)
+static bool update(struct memio_sums *s, u32 id, u64 now)
 {
 	struct memio_account *a;
 
-	lockdep_assert_held(&o->lock);
+	lockdep_assert_held(&s->lock);
 
-	/* Run queues' clocks may differ a little. */
-	if ((s64)(now - o->at_ns[1]) < (s64)MEMIO_RATE_NS)
-		return;
-	o->at_ns[0] = o->at_ns[1];
-	o->at_ns[1] = now;
-	for (a = o->accounts; a; a = a->next) {
+	/* CPUs' clocks may differ a little. */
+	if ((s64)(now - s->at_ns[1]) < (s64)MEMIO_RATE_NS)
+		return false;
+	s->at_ns[0] = s->at_ns[1];
+	s->at_ns[1] = now;
+	s->cpu_at[0] = s->cpu_at[1];
+	s->cpu_at[1].read = atomic64_read(&s->cpu_read);
+	s->cpu_at[1].write = atomic64_read(&s->cpu_write);
+	for (a = s->accounts; a; a = a->next) {
 		a->at[0] = a->at[1];
 		account_read(a, &a->at[1]);
-		trace_memio_update(id, a->dev->name, o->at_ns[1] - o->at_ns[0],
+		trace_memio_update(id, a->dev->name, s->at_ns[1] - s->at_ns[0],
 				   &a->at[0], &a->at[1]);
 	}
+	return true;
 }
 
 /**
  * memio_owner_update - take stock of what an owner has moved
  * @o:		the owner
- * @now:	local_clock() or the run queue's clock
+ * @now:	local_clock()
  *
  * Context: any; in an RCU read-side critical section. Takes no lock that is
  * held while anybody is woken, so it may be called with the run queue's.
+ * Return: false if the last time is not long enough ago.
  */
-void memio_owner_update(struct memio_owner *o, u64 now)
+bool memio_owner_update(struct memio_owner *o, u64 now)
 {
 	unsigned long flags;
+	bool done;
 
 	raw_spin_lock_irqsave(&o->sums->lock, flags);
-	update(o->sums, o->id, now);
+	done = update(o->sums, o->id, now);
 	raw_spin_unlock_irqrestore(&o->sums->lock, flags);
+	return done;
 }
 
 /**
- * memio_task_update - a task with an owner leaves the CPU
- * @p:		the task
- * @now:	the run queue's clock
+ * memio_task_update - a task with an owner leaves the CPU, and its update is due
+ * @p:	the task
  *
  * Context: with the run queue's lock, interrupts off.
  */
-void memio_task_update(struct task_struct *p, u64 now)
+void memio_task_update(struct task_struct *p)
 {
 	struct memio_owner *o;
 
 	rcu_read_lock();
 	o = memio_owner(READ_ONCE(p->memio_owner));
-	if (o && o->sums &&
-	    (s64)(now - READ_ONCE(o->sums->at_ns[1])) >= (s64)MEMIO_RATE_NS)
-		memio_owner_update(o, now);
+	/* The clock is finer than jiffies: if it wasn't yet, it is with the next switch. */
+	if (o && o->sums && memio_owner_update(o, local_clock()))
+		p->memio_due = jiffies + nsecs_to_jiffies(MEMIO_RATE_NS);
 	rcu_read_unlock();
 }
 
@@ -480,7 +686,7 @@ void __memio_exit(struct task_struct *p)
 		retire(o);
 		/* The last thread's are of no use to anybody. */
 		if (!thread_group_leader(p))
-			hlist_add_head(&o->sums->dead, &p->signal->memio);
+			join_dead(o->sums, p->signal);
 	}
 	WRITE_ONCE(p->memio_owner, 0);
 	raw_spin_unlock_irqrestore(&owners_lock, flags);
@@ -494,42 +700,35 @@ void __memio_exit(struct task_struct *p)
  */
 void memio_signal_free(struct signal_struct *sig)
 {
-	struct hlist_node *next;
-	struct memio_sums *s;
 	unsigned long flags;
 
-	if (hlist_empty(&sig->memio))
+	if (!sig->memio)
 		return;
 	raw_spin_lock_irqsave(&owners_lock, flags);
-	hlist_for_each_entry_safe(s, next, &sig->memio, dead) {
-		hlist_del_init(&s->dead);
-		/* Else put_sums() will. */
-		if (!s->owners)
-			call_rcu(&s->rcu, free_sums_rcu);
-	}
+	put_sums(sig->memio);
 	raw_spin_unlock_irqrestore(&owners_lock, flags);
 }
 
 /**
  * memio_dead_threads - go through what the dead threads of a process have moved
  * @sig:	the process's
- * @add:	called for each account
+ * @add:	called for what one of them has, or several together
  * @arg:	for @add
  *
  * Context: with the process's siglock, so that no thread exits meanwhile.
  */
 void memio_dead_threads(struct signal_struct *sig,
-			void (*add)(void *arg, struct memio_account *a), void *arg)
+			void (*add)(void *arg, struct memio_sums *s), void *arg)
 {
-	struct memio_account *a;
 	struct memio_sums *s;
 	unsigned long flags;
 
+	if (!sig->memio)
+		return;
 	raw_spin_lock_irqsave(&owners_lock, flags);
-	hlist_for_each_entry(s, &sig->memio, dead)
-		/* Pairs with the release in account(). */
-		for (a = smp_load_acquire(&s->accounts); a; a = smp_load_acquire(&a->next))
-			add(arg, a);
+	add(arg, sig->memio);
+	hlist_for_each_entry(s, &sig->memio->dying, dead)
+		add(arg, s);
 	raw_spin_unlock_irqrestore(&owners_lock, flags);
 }
 
@@ -542,25 +741,37 @@ void memio_dead_threads(struct signal_struct *sig,
  */
 void memio_owner_move(struct task_struct *p, struct memio_cgroup *g)
 {
-	struct memio_owner *old, *new = NULL;
+	struct memio_owner *old, *new;
 	unsigned long flags;
+
+	/* One that becomes an owner from here on does so in its new group. */
+	if (!READ_ONCE(p->memio_owner))
+		return;
+	new = alloc_owner(NULL, GFP_KERNEL);
 
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&owners_lock, flags);
 	old = memio_owner(p->memio_owner);
-	if (!old || rcu_access_pointer(old->group) == g)
+	if (!old || rcu_access_pointer(old->home->group) == g)
 		goto out;
-	if (old->sums) {
-		new = new_owner(g, old->sums);
-		if (!new)
-			atomic_long_inc(&g->no_slot);
-		retire(old);
+	if (new) {
+		new->tgid = old->tgid;
+		new->sums = old->sums;
 	}
-	/* 0: it'll get one with its next IO. */
-	smp_store_release(&p->memio_owner, new ? new->id : 0);
+	if (new && settle(new, g)) {
+		/* It is complete for whoever sees its id. */
+		smp_store_release(&p->memio_owner, new->id);
+		new = NULL;
+	} else {
+		/* It'll get one with its next IO, or if CPUs count, and begin at 0. */
+		memio_event(g, MEMIO_EV_NO_SLOT, 1);
+		WRITE_ONCE(p->memio_owner, 0);
+	}
+	retire(old);
 out:
 	raw_spin_unlock_irqrestore(&owners_lock, flags);
 	rcu_read_unlock();
+	kfree(new);
 	schedule_delayed_work(&reap_work, MEMIO_QUARANTINE);
 }
 
@@ -570,16 +781,28 @@ out:
  * memio_owner_init_group - make a group an owner
  * @g:	the group
  *
+ * Context: process, may sleep.
  * Return: 0, or -ENOMEM.
  */
 int memio_owner_init_group(struct memio_cgroup *g)
 {
-	struct memio_owner *o;
+	struct memio_owner *o = alloc_owner(NULL, GFP_KERNEL);
+	bool settled = false;
 
-	scoped_guard(raw_spinlock_irqsave, &owners_lock)
-		o = new_owner(g, NULL);
-	if (!o)
+	g->home = kzalloc(sizeof(*g->home), GFP_KERNEL);
+	if (o && g->home) {
+		RCU_INIT_POINTER(g->home->group, g);
+		scoped_guard(raw_spinlock_irqsave, &owners_lock) {
+			settled = settle(o, g);
+			if (settled)
+				list_add_tail(&g->home->list, &g->homes);
+		}
+	}
+	if (!settled) {
+		kfree(g->home);
+		kfree(o);
 		return -ENOMEM;
+	}
 	g->owner = o->id;
 	return 0;
 }
@@ -590,21 +813,49 @@ int memio_owner_init_group(struct memio_cgroup *g)
  *
  * Who still sees the old group in an RCU read-side critical section charges that
  * one, and with it its ancestors.
+ *
+ * Context: process.
  */
 void memio_owner_offline_group(struct memio_cgroup *g)
 {
 	struct memio_cgroup *parent = memio_cgroup_parent(g);
-	struct memio_owner *o;
+	struct memio_home *home;
 
+	rcu_read_lock();
 	scoped_guard(raw_spinlock_irqsave, &owners_lock) {
-		list_for_each_entry(o, &g->owners, in_group) {
-			rcu_assign_pointer(o->group, parent);
-			if (o->id == g->owner)
-				retire(o);
-		}
-		list_splice_tail_init(&g->owners, &parent->owners);
+		list_for_each_entry(home, &g->homes, list)
+			rcu_assign_pointer(home->group, parent);
+		list_splice_tail_init(&g->homes, &parent->homes);
+		retire(memio_owner(g->owner));
 	}
+	rcu_read_unlock();
 	schedule_delayed_work(&reap_work, MEMIO_QUARANTINE);
+}
+
+/* ---- debugfs ---- */
+
+static int owners_show(struct seq_file *m, void *unused)
+{
+	unsigned int used, waiting;
+
+	raw_spin_lock_irq(&owners_lock);
+	used = owner_ids.nr_used;
+	waiting = nr_retired;
+	raw_spin_unlock_irq(&owners_lock);
+	seq_printf(m, "used %u\nretired %u\nslots %u\n", used, waiting, owner_ids.slots);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(owners);
+
+/**
+ * memio_owner_debugfs - make the file "owners"
+ * @dir:	where
+ *
+ * Context: process, at boot.
+ */
+void memio_owner_debugfs(struct dentry *dir)
+{
+	debugfs_create_file("owners", 0400, dir, NULL, &owners_fops);
 }
 
 /* Before the root group is made. */
@@ -612,6 +863,5 @@ void memio_owner_init(void)
 {
 	unsigned int slots = clamp(memio_max_owners, 64U, (unsigned int)MEMIO_SLOTS);
 
-	try_again = jiffies;
 	memio_ids_init(&owner_ids, slots, min(slots / 4, MEMIO_MIN_FREE));
 }

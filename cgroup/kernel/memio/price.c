@@ -17,8 +17,8 @@
  * What is priced are whole lines, as these are what the counters see: bytes are
  * charged together with the lines that they lie in. Prices are remembered for MEMIO_WINDOWS
  * windows, 10 s at the default interval. A meter that nobody touched for longer
- * takes the last price: it is what its device pays now, and only the bytes of a
- * single window can be concerned.
+ * takes the last price that there was: it is what its device pays now, and only the
+ * bytes of a single window can be concerned.
  *
  * With the estimator "device" a window has prices of some devices beside the
  * common one, which all others pay (learn.c).
@@ -126,6 +126,19 @@ static bool price_of(const struct memio_pricelist *list, u32 window,
 	return true;
 }
 
+/*
+ * The last window that has a price, if any of those has that stay for a while; else the last
+ * one. That somebody is late should not make bytes unpriced: their group may have been in
+ * time, and would have fewer of them than those below it.
+ */
+static u32 last_priced(const struct memio_pricelist *list, u32 now)
+{
+	for (u32 ago = 1; ago < MEMIO_WINDOWS / 2; ago++)
+		if (list->window[(now - ago) % MEMIO_WINDOWS].valid)
+			return now - ago;
+	return now - 1;
+}
+
 /* Brings a meter to the window that is open. Its lock is held. */
 static void settle(struct memio_meter *m, const struct memio_device *dev)
 {
@@ -140,7 +153,7 @@ static void settle(struct memio_meter *m, const struct memio_device *dev)
 
 	if (m->pending.to || m->pending.from || m->pending.late) {
 		if (now - window >= MEMIO_WINDOWS)
-			window = now - 1;
+			window = last_priced(list, now);
 		add_cost(&m->sum, price_of(list, window, dev, &p) ? &p : NULL, &m->pending);
 		m->pending = (struct memio_io){};
 	}
@@ -209,7 +222,9 @@ void memio_meter_add(struct memio_meter *m, const struct memio_device *dev,
  *
  * While windows are sampled, what is pending is not in the memory bytes yet: they
  * would go back if its price came out lower. If no window was closed for
- * MEMIO_OPEN_NS, nobody samples, and it is taken as unpriced, as it will be.
+ * MEMIO_OPEN_NS, nobody samples, and it is unpriced from here on: having been shown
+ * so it must not get a price after all, which a timer that is very late, or the last
+ * price when nobody looks for long, would give it.
  *
  * Context: any; interrupts are turned off.
  */
@@ -222,8 +237,41 @@ void memio_meter_read(struct memio_meter *m, const struct memio_device *dev,
 
 	raw_spin_lock_irqsave(&m->lock, flags);
 	settle(m, dev);
+	/* Mostly there is nothing, and the clock need not be asked. */
+	if ((m->pending.to || m->pending.from || m->pending.late) &&
+	    (!updated || ktime_get_ns() - updated > MEMIO_OPEN_NS)) {
+		add_cost(&m->sum, NULL, &m->pending);
+		m->pending = (struct memio_io){};
+	}
 	memio_bytes_add(sum, &m->sum);
-	if (!updated || ktime_get_ns() - updated > MEMIO_OPEN_NS)
-		add_cost(sum, NULL, &m->pending);
 	raw_spin_unlock_irqrestore(&m->lock, flags);
+}
+
+/**
+ * memio_price_bounded - what IO bytes cost at the last price that is known
+ * @dev:	the device
+ * @io:		the bytes
+ * @read:	memory bytes read
+ * @write:	memory bytes written
+ *
+ * For what can't wait for the price of the window that is open. A price is a memory byte
+ * for each IO byte at most, of reads and of writes; without one it is that.
+ *
+ * Context: any.
+ */
+void memio_price_bounded(const struct memio_device *dev, const struct memio_io *io,
+			 u64 *read, u64 *write)
+{
+	const struct memio_pricelist *list = &memio_prices[dev->package];
+	/* Pairs with the release in memio_price_publish(). */
+	u32 now = smp_load_acquire(&list->now);
+	struct memio_bytes sum = {};
+	struct memio_price p;
+
+	if (price_of(list, now - 1, dev, &p))
+		add_cost(&sum, &p, io);
+	else
+		add_cost(&sum, NULL, io);
+	*read = min(sum.read, io->to_lines + io->from_lines + io->late_lines);
+	*write = min(sum.write, io->to_lines + io->from_lines + io->late_lines);
 }

@@ -11,20 +11,22 @@
  *	0000:00:03.0 alias=nvme0n1,259:0 io_to=0 io_from=268435456 mem_read=0
  *		mem_write=134217728 unpriced=0 io_to_bps=0 io_from_bps=104857600
  *		mem_read_bps=0 mem_write_bps=52428800
- *	cpu mem_read=0 mem_write=0 valid=0
- *	total io_to=0 ...
+ *	cpu mem_read=73400320 mem_write=2097152 valid=1 mem_read_bps=10485760
+ *		mem_write_bps=0
+ *	total io_to=0 io_from=268435456 mem_read=73400320 mem_write=136314880
+ *		unpriced=0 io_to_bps=0 io_from_bps=104857600 mem_read_bps=10485760
+ *		mem_write_bps=52428800
  *
- * (each device in one line). Bytes since the task began; of a process, the sum of its threads,
- * those that have exited among them. Rates are the differences between two
- * updates, the last of which is at updated_ns; window_us is the time between
- * them: of a process, its longest thread's. Who may read it is who may read
- * /proc/PID/io.
+ * (each in one line; the last is the sum of those above it). Bytes since the task
+ * began; of a process, the sum of its threads, those that have exited among them.
+ * Rates are the differences between two updates, the last of which is at
+ * updated_ns; window_us is the time between them: of a process, its longest
+ * thread's. Who may read it is who may read /proc/PID/io.
  *
  * valid is 1 if the counters were read throughout the last window of every package, and that
  * is no older than two windows.
  */
 
-#include <linux/capability.h>
 #include <linux/ktime.h>
 #include <linux/pid_namespace.h>
 #include <linux/ptrace.h>
@@ -43,6 +45,7 @@ struct line {
 
 struct report {
 	struct line dev[MEMIO_DEVICES];
+	struct line cpu;
 	u64 window_ns;
 	u64 updated_ns;
 };
@@ -50,6 +53,12 @@ struct report {
 static u64 rate(u64 then, u64 now, u64 ns)
 {
 	return now > then && ns ? mul_u64_u64_div_u64(now - then, NSEC_PER_SEC, ns) : 0;
+}
+
+static void add_cpu(struct report *r, struct memio_sums *s)
+{
+	r->cpu.sum.read += atomic64_read(&s->cpu_read);
+	r->cpu.sum.write += atomic64_read(&s->cpu_write);
 }
 
 static void add_task(struct report *r, struct task_struct *p, u64 now)
@@ -72,6 +81,9 @@ static void add_task(struct report *r, struct task_struct *p, u64 now)
 	ns = s->at_ns[0] ? s->at_ns[1] - s->at_ns[0] : 0;
 	r->window_ns = max(r->window_ns, ns);
 	r->updated_ns = max(r->updated_ns, s->at_ns[1]);
+	add_cpu(r, s);
+	r->cpu.bps[2] += rate(s->cpu_at[0].read, s->cpu_at[1].read, ns);
+	r->cpu.bps[3] += rate(s->cpu_at[0].write, s->cpu_at[1].write, ns);
 	for (a = s->accounts; a; a = a->next) {
 		line = &r->dev[a->dev->id];
 		memio_bytes_add(&line->sum, &a->carried);
@@ -86,12 +98,19 @@ out:
 	rcu_read_unlock();
 }
 
-static void add_dead(void *report, struct memio_account *a)
+static void add_dead(void *arg, struct memio_sums *s)
 {
-	struct line *line = &((struct report *)report)->dev[a->dev->id];
+	struct report *r = arg;
+	struct memio_account *a;
+	struct line *line;
 
-	memio_bytes_add(&line->sum, &a->carried);
-	memio_meter_read(&a->meter, a->dev, &line->sum);
+	add_cpu(r, s);
+	/* Pairs with the release in account(). */
+	for (a = smp_load_acquire(&s->accounts); a; a = smp_load_acquire(&a->next)) {
+		line = &r->dev[a->dev->id];
+		memio_bytes_add(&line->sum, &a->carried);
+		memio_meter_read(&a->meter, a->dev, &line->sum);
+	}
 }
 
 static void add_process(struct report *r, struct task_struct *p, u64 now)
@@ -106,6 +125,13 @@ static void add_process(struct report *r, struct task_struct *p, u64 now)
 		add_task(r, t, now);
 	memio_dead_threads(p->signal, add_dead, r);
 	unlock_task_sighand(p, &flags);
+}
+
+static void add_line(struct line *sum, const struct line *line)
+{
+	memio_bytes_add(&sum->sum, &line->sum);
+	for (int i = 0; i < ARRAY_SIZE(sum->bps); i++)
+		sum->bps[i] += line->bps[i];
 }
 
 static void show_line(struct seq_file *m, const struct line *line)
@@ -136,8 +162,10 @@ static int membw_show(struct seq_file *m, struct task_struct *task, bool whole)
 		goto out;
 	}
 
-	if (perfmon_capable())
+	if (memio_may_monitor()) {
 		memio_sampler_want();
+		memio_cpu_want();
+	}
 	memio_stock_drain_read();
 	now = local_clock();
 	if (whole)
@@ -157,11 +185,13 @@ static int membw_show(struct seq_file *m, struct task_struct *task, bool whole)
 		seq_puts(m, dev->name);
 		memio_device_show_aliases(m, id);
 		show_line(m, line);
-		memio_bytes_add(&total.sum, &line->sum);
-		for (int i = 0; i < ARRAY_SIZE(total.bps); i++)
-			total.bps[i] += line->bps[i];
+		add_line(&total, line);
 	}
-	seq_puts(m, "cpu mem_read=0 mem_write=0 valid=0\ntotal");
+	seq_printf(m, "cpu mem_read=%llu mem_write=%llu valid=%d mem_read_bps=%llu mem_write_bps=%llu\n",
+		   r->cpu.sum.read, r->cpu.sum.write, memio_cpu_valid(), r->cpu.bps[2],
+		   r->cpu.bps[3]);
+	add_line(&total, &r->cpu);
+	seq_puts(m, "total");
 	show_line(m, &total);
 	kvfree(r);
 out:

@@ -2,12 +2,12 @@
 /*
  * memio: packets
  *
- * Sending: the socket remembers who used it last, by connect, send or receive (never who
- * made or accepted it: servers accept in one task and serve in another). A
- * packet gets that owner when it is made, keeps it through clones, segments
- * and retransmissions, and is charged when a driver has taken it: to the device
- * and to the owner at once. A packet that the stack makes by itself, such as an
- * acknowledgment, has no owner of its own, and its socket's is taken then.
+ * Sending: a packet gets its owner when it is made, the task that sends, keeps it
+ * through clones, segments and retransmissions, and is charged when a driver has
+ * taken it: to the device and to the owner at once. A packet that the stack makes by
+ * itself, such as an acknowledgment, has none of its own. It has the socket's, which
+ * remembers who used it last, by connect, send or receive (never who made or accepted it:
+ * servers accept in one task and serve in another).
  *
  * Receiving: the device is charged when its driver hands a packet in, and the
  * packet is tagged with the device and its bytes. They are claimed when somebody
@@ -31,6 +31,7 @@
 #include <linux/bits.h>
 #include <linux/export.h>
 #include <linux/netdevice.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/skbuff.h>
 #include <net/sock.h>
@@ -40,17 +41,27 @@
 
 #define DESCRIPTOR	16		/* bytes */
 
-static const struct memio_ring common_ring = {
+const struct memio_ring memio_ring_status = {
 	.tx_piece = DESCRIPTOR,
 	.tx_offload = DESCRIPTOR,
-	.tx_done = 8,
+	.tx_done = DESCRIPTOR / 2,
 	.rx_free = DESCRIPTOR,
 	.rx_packet = DESCRIPTOR,
 };
+EXPORT_SYMBOL_GPL(memio_ring_status);
+
+const struct memio_ring memio_ring_whole = {
+	.tx_piece = DESCRIPTOR,
+	.tx_offload = DESCRIPTOR,
+	.tx_done = DESCRIPTOR,
+	.rx_free = DESCRIPTOR,
+	.rx_packet = DESCRIPTOR,
+};
+EXPORT_SYMBOL_GPL(memio_ring_whole);
 
 static const struct memio_ring *ring_of(const struct net_device *dev)
 {
-	return dev->memio_ring ?: &common_ring;
+	return dev->memio_ring ?: &memio_ring_status;
 }
 
 /*
@@ -84,9 +95,10 @@ static void set_rx(struct sk_buff *skb, u16 dev, u32 bytes)
 void __memio_skb_rx(struct sk_buff *skb)
 {
 	const struct memio_ring *ring = ring_of(skb->dev);
+	/* Filling the ring is the driver's business, not the reader's. */
 	struct memio_move fill = { .to = ring->rx_free, .to_lines = MEMIO_LINE };
+	struct memio_move move = fill;
 	u16 id = skb->dev->memio_dev;
-	struct memio_move move = {};
 	u32 bytes = skb->len;
 
 	/* With an owner, it has come back from a device that it was sent to (loopback). */
@@ -99,9 +111,7 @@ void __memio_skb_rx(struct sk_buff *skb)
 	set_rx(skb, id, bytes + ring->rx_packet);
 	move.from = bytes + ring->rx_packet;
 	move.from_lines = round_up(bytes, MEMIO_LINE) + MEMIO_LINE;
-	memio_charge(id, 0, &move, MEMIO_TOTAL);
-	/* Filling the ring is the driver's business, not the reader's. */
-	memio_charge(id, 0, &fill, MEMIO_TOTAL | MEMIO_CLAIM);
+	memio_charge(id, 0, &move, &fill);
 }
 
 /* Claims a part of what a packet has left, and @rest for its lines. */
@@ -115,7 +125,7 @@ static void claim(struct sk_buff *skb, u32 owner, u32 bytes, u32 rest)
 
 	if (move.from) {
 		set_rx(skb, rx_dev(skb), left - move.from);
-		memio_charge(rx_dev(skb), owner, &move, MEMIO_CLAIM);
+		memio_charge(rx_dev(skb), owner, NULL, &move);
 	}
 }
 
@@ -187,13 +197,7 @@ bool __memio_skb_mergeable(const struct sk_buff *to, const struct sk_buff *from)
 {
 	if (to->memio_rx || from->memio_rx)
 		return rx_dev(to) == rx_dev(from);
-	return to->memio == from->memio;
-}
-
-void __memio_skb_split(struct sk_buff *skb, const struct sk_buff *from)
-{
-	if (!from->memio_rx)
-		skb->memio = from->memio;
+	return memio_owner_alike(to->memio, from->memio);
 }
 
 void __memio_skb_clear(struct sk_buff *skb)
@@ -202,16 +206,22 @@ void __memio_skb_clear(struct sk_buff *skb)
 	skb->memio = 0;
 }
 
-void __memio_skb_tx(struct sk_buff *skb, const struct sock *sk)
+/*
+ * The current task, if the socket is anybody's: the kernel's own send in whatever task
+ * happens to run. Softirqs, and tasks that poll devices in their place, send for the
+ * last user.
+ */
+static u32 sender(const struct sock *sk)
 {
-	if (!skb->memio_rx)
-		skb->memio = READ_ONCE(sk->sk_memio);
+	u32 owner = READ_ONCE(sk->sk_memio);
+
+	return owner && !softirq_count() ? memio_current_owner() ?: owner : owner;
 }
 
-void __memio_skb_tx_own(struct sk_buff *skb, const struct sock *sk)
+void __memio_skb_tx(struct sk_buff *skb, const struct sock *sk)
 {
 	if (!skb->memio && !skb->memio_rx)
-		skb->memio = READ_ONCE(sk->sk_memio);
+		skb->memio = sender(sk);
 }
 
 void __memio_skb_piece(struct sk_buff *to, const struct sk_buff *from)
@@ -224,7 +234,7 @@ EXPORT_SYMBOL(__memio_skb_piece);
 
 bool __memio_skb_of(const struct sk_buff *skb, const struct sock *sk)
 {
-	return skb->memio == READ_ONCE(sk->sk_memio);
+	return memio_owner_alike(skb->memio, sender(sk));
 }
 
 void __memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb,
@@ -262,8 +272,7 @@ void __memio_tx_done(const struct memio_tx *tx)
 		.from_lines = MEMIO_LINE,
 	};
 
-	memio_charge(tx->dev, tx->owner, &move,
-		     tx->forwarded ? MEMIO_TOTAL : MEMIO_TOTAL | MEMIO_CLAIM);
+	memio_charge(tx->dev, tx->owner, &move, tx->forwarded ? NULL : &move);
 }
 EXPORT_SYMBOL(__memio_tx_done);
 

@@ -22,42 +22,25 @@ static struct memio_cgroup *group_of(struct folio *folio)
 }
 
 /**
- * memio_folio_group - the owner id of the group whose memory a folio is
+ * memio_swap_owner - who pays for a folio that is swapped out
  * @folio:	the folio, under writeback and so charged to its group until that ends
+ * @id:		the owner that swaps it out; 0: nobody
+ *
+ * One of the group pays itself: the group has the same, and the task shows what it did.
  *
  * Context: any.
- * Return: the id; 0: the root's.
+ * Return: the id of an owner; 0: the root's.
  */
-u32 memio_folio_group(struct folio *folio)
+u32 memio_swap_owner(struct folio *folio, u32 id)
 {
 	struct memio_cgroup *g;
-	u32 owner;
+	struct memio_owner *o;
 
 	rcu_read_lock();
 	g = group_of(folio);
-	owner = g ? g->owner : 0;
-	rcu_read_unlock();
-	return owner;
-}
-
-/**
- * memio_swapper_pays - whether who swaps a folio out belongs to the group that pays
- * @folio:	the folio, as in memio_folio_group()
- * @id:		the owner that swaps it out; 0: nobody
- *
- * Then it pays itself: the group has the same, and the task shows what it did.
- *
- * Context: any.
- * Return: true if it pays.
- */
-bool memio_swapper_pays(struct folio *folio, u32 id)
-{
-	struct memio_owner *o;
-	bool pays;
-
-	rcu_read_lock();
 	o = memio_owner(id);
-	pays = o && rcu_dereference(o->group) == group_of(folio);
+	if (!o || rcu_dereference(o->home->group) != g)
+		id = g ? g->owner : 0;
 	rcu_read_unlock();
-	return pays;
+	return id;
 }

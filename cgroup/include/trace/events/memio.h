@@ -86,6 +86,34 @@ TRACE_EVENT(memio_sample,
 		  __entry->from_write)
 );
 
+/* A group has spent its limit; group is the inode of its directory. */
+TRACE_EVENT(memio_throttle,
+	TP_PROTO(u64 group),
+	TP_ARGS(group),
+	TP_STRUCT__entry(
+		__field(u64, group)
+	),
+	TP_fast_assign(
+		__entry->group = group;
+	),
+	TP_printk("group=%llu", __entry->group)
+);
+
+/* It runs again, after so long. */
+TRACE_EVENT(memio_unthrottle,
+	TP_PROTO(u64 group, u64 ns),
+	TP_ARGS(group, ns),
+	TP_STRUCT__entry(
+		__field(u64, group)
+		__field(u64, ns)
+	),
+	TP_fast_assign(
+		__entry->group = group;
+		__entry->ns = ns;
+	),
+	TP_printk("group=%llu ns=%llu", __entry->group, __entry->ns)
+);
+
 #endif
 
 #include <trace/define_trace.h>

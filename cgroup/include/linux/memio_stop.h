@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * memio: what the scheduler and the way to user mode call (kernel/memio/throttle.c)
+ *
+ * Apart from memio.h, as headers of the scheduler can't have that one's. While no group
+ * has a limit each of these is a no-op instruction.
+ */
+#ifndef _LINUX_MEMIO_STOP_H
+#define _LINUX_MEMIO_STOP_H
+
+#include <linux/atomic.h>
+#include <linux/jump_label.h>
+
+struct rq;
+struct task_struct;
+
+#ifdef CONFIG_CGROUP_MEMIO
+
+DECLARE_STATIC_KEY_FALSE(memio_limit_key);
+
+extern atomic_t memio_nr_stopped;
+
+void __memio_stop(void);
+void __memio_flag(struct task_struct *p);
+bool __memio_leave_limbo(struct task_struct *p);
+void __memio_release(struct task_struct *p);
+void __memio_cpu_goes(struct rq *rq);
+
+/**
+ * memio_limits_on - whether any group has a limit
+ *
+ * Context: Any.
+ */
+static inline bool memio_limits_on(void)
+{
+	return static_branch_unlikely(&memio_limit_key);
+}
+
+/* And one of them has spent its own. */
+static inline bool memio_any_stopped(void)
+{
+	return memio_limits_on() && atomic_read(&memio_nr_stopped);
+}
+
+/**
+ * memio_stop - the current task is about to return to user mode
+ *
+ * If its group has spent its limit, the task is off the run queue until there is some
+ * again, or a signal for it.
+ *
+ * Context: Process, with no locks.
+ */
+static inline void memio_stop(void)
+{
+	if (memio_any_stopped())
+		__memio_stop();
+}
+
+/**
+ * memio_flag - a task gets a CPU, or is of the fair class from now on
+ * @p:	the task: if its group is stopped, it comes to memio_stop()
+ *
+ * Context: With the run queue's lock.
+ */
+static inline void memio_flag(struct task_struct *p)
+{
+	if (memio_any_stopped())
+		__memio_flag(p);
+}
+
+/**
+ * memio_leave_limbo - a task of the fair class is to be dequeued
+ * @p:	the task
+ *
+ * Context: With the run queue's lock.
+ * Return: true if it was stopped, and so is dequeued already. It is stopped no more.
+ */
+static inline bool memio_leave_limbo(struct task_struct *p)
+{
+	return memio_limits_on() && __memio_leave_limbo(p);
+}
+
+/**
+ * memio_signalled - a task has a signal to take
+ * @p:	the task: if it is stopped, it is no more
+ *
+ * Context: After TIF_SIGPENDING was set; any locks but those of run queues.
+ */
+static inline void memio_signalled(struct task_struct *p)
+{
+	if (memio_limits_on())
+		__memio_release(p);
+}
+
+/**
+ * memio_cpu_goes - a run queue goes offline
+ * @rq:	the run queue: its tasks are stopped no more, so that they can go elsewhere
+ *
+ * Context: With its lock.
+ */
+static inline void memio_cpu_goes(struct rq *rq)
+{
+	if (memio_limits_on())
+		__memio_cpu_goes(rq);
+}
+
+#else
+
+static inline void memio_stop(void)
+{
+}
+
+static inline void memio_flag(struct task_struct *p)
+{
+}
+
+static inline bool memio_leave_limbo(struct task_struct *p)
+{
+	return false;
+}
+
+static inline void memio_signalled(struct task_struct *p)
+{
+}
+
+static inline void memio_cpu_goes(struct rq *rq)
+{
+}
+
+#endif
+
+#endif /* _LINUX_MEMIO_STOP_H */

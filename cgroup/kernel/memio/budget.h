@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * memio: budgets, which limits are made of (budget.c)
+ */
+#ifndef _MEMIO_BUDGET_H
+#define _MEMIO_BUDGET_H
+
+#include <linux/bits.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+
+/* What a rate limits: bytes of both directions together, read, written */
+enum memio_way {
+	MEMIO_BPS,
+	MEMIO_RBPS,
+	MEMIO_WBPS,
+	MEMIO_WAYS
+};
+
+#define MEMIO_NO_LIMIT		U64_MAX
+#define MEMIO_RATE_MAX		BIT_ULL(50)	/* bytes per second; the least is 1 */
+#define MEMIO_STEP_SHIFT	40
+
+/* Debt is what is earned in so long, at most. */
+#define MEMIO_DEBT_NS		(10ULL * NSEC_PER_SEC)
+/* Time between two fills counts up to here, in which any debt is paid. */
+#define MEMIO_FILL_NS_MAX	BIT_ULL(34)
+
+/**
+ * struct memio_pool - what a group may still move in a period
+ * @step:	bytes per nanosecond, times 2^MEMIO_STEP_SHIFT; 0: no limit
+ * @rest:	earned beyond @tokens, in 2^-MEMIO_STEP_SHIFT bytes
+ * @at_ns:	earned up to here
+ * @tokens:	bytes; below 0 it is debt
+ * @epoch:	changes with the rate: slices of before are void
+ */
+struct memio_pool {
+	u64 step;
+	u64 rest;
+	u64 at_ns;
+	s64 tokens;
+	u32 epoch;
+};
+
+/**
+ * struct memio_slice - what a CPU has taken of a pool and not used yet
+ * @tokens:	bytes, never below 0
+ * @epoch:	of the pool then
+ */
+struct memio_slice {
+	s64 tokens;
+	u32 epoch;
+};
+
+/**
+ * struct memio_limit_text - a line that was written to memio.limit
+ * @key:	what is limited, in the text
+ * @set:	which rates it names, a bit for each &enum memio_way
+ * @rate:	those, in bytes per second or MEMIO_NO_LIMIT
+ */
+struct memio_limit_text {
+	char *key;
+	unsigned int set;
+	u64 rate[MEMIO_WAYS];
+};
+
+/**
+ * memio_slice_take - take bytes of what a CPU has
+ * @pool:	the pool; only its epoch is read
+ * @slice:	the CPU's
+ * @bytes:	how many
+ *
+ * Context: any, on the slice's CPU with interrupts off. No lock.
+ * Return: false if it has too little: memio_pool_take() has to be called.
+ */
+static inline bool memio_slice_take(const struct memio_pool *pool,
+				    struct memio_slice *slice, u64 bytes)
+{
+	if (slice->epoch != READ_ONCE(pool->epoch) || bytes > (u64)slice->tokens)
+		return false;
+	slice->tokens -= bytes;
+	return true;
+}
+
+void memio_pool_set(struct memio_pool *pool, u64 rate, u64 now_ns, u64 period_ns);
+void memio_pool_fill(struct memio_pool *pool, u64 now_ns, u64 period_ns);
+u64 memio_pool_take(struct memio_pool *pool, struct memio_slice *slice, u64 bytes,
+		    unsigned int cpus_log2);
+u64 memio_pool_wait_ns(const struct memio_pool *pool);
+u64 memio_pool_forgive(struct memio_pool *pool);
+
+int memio_limit_parse(char *text, struct memio_limit_text *line);
+int memio_limit_format(char *buf, size_t size, const char *key, const u64 *rate);
+
+#endif

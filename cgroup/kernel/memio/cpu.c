@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * memio: what CPUs read from memory, by task
+ *
+ * Each CPU has a counter of lines that missed the last level cache
+ * (LONGEST_LAT_CACHE.MISS, an architectural event: Intel SDM volume 3, "Performance
+ * Monitoring"), as a pinned kernel event of perf. It is read whenever the CPU turns to
+ * something else, and what was counted since the last time is of whom it turns away
+ * from:
+ *
+ *	task A    | interrupt  | task A   | switch | task B
+ *	   1,200  |     40     |    300   |        |   ...
+ *
+ *	A: 1,500 lines = 96,000 bytes read from memory; interrupts: 40 lines
+ *
+ * Tasks have theirs through the stock, as bytes that devices move for them
+ * (charge.c). Interrupts with softirqs, kernel threads, and the idle loop with what is
+ * done in it have lines of their own in the root's memio.stat. So nothing is lost or
+ * counted twice: tasks and these lines sum to what the counters have counted.
+ *
+ * What is left out
+ *
+ * The event counts what cores ask for: loads, stores, code, page walks, and what their
+ * own prefetchers bring into L2. It leaves out what the last level's prefetcher reads on its
+ * own, non-temporal stores, and uncached accesses: it is a lower bound of what is read.
+ *
+ * Write-backs are known of the package alone: what the caches' counters saw replaced,
+ * but for what devices made dirty (memio_cpu_window()). They are shared out by
+ * what was read. A task that only reads, beside one that only writes, pays for
+ * half of the other's write-backs: the sum is right, the shares are not.
+ *
+ * Only while it is needed
+ *
+ * A counter that memio has nobody else can use, and a read costs some 50 ns. So as with the
+ * sampler (counters.c) somebody has to ask, and memio_hold_ms after the last has
+ * asked, the static key is off and the events are released. What was read meanwhile
+ * is on no account. The account goes to owners: when counting begins, tasks that
+ * have not moved anything so far become owners; new ones do when they are forked.
+ *
+ * When counters are not there
+ *
+ * If somebody has pinned all counters of a CPU before, the event is in perf's error
+ * state. What can't be read is not guessed: it is missing in the sums, and "valid"
+ * of the line is 0 until the event was there for a second or two. Where there is no
+ * such event (not Intel, a VM without a PMU), nothing is counted and valid is always 0.
+ *
+ * Concurrency
+ *
+ * memio_cpu_lock is for arming and disarming, in the CPU hotplug lock. A CPU's
+ * struct is its own, with interrupts off, but for what others only read (@read,
+ * @paid, @line). Events are freed by RCU, and are looked up with interrupts off: who sees
+ * one that is about to go finds it inactive.
+ */
+
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/init.h>
+#include <linux/jiffies.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/smp.h>
+#include <linux/workqueue.h>
+#include <asm/cpu_device_id.h>
+
+#include "internal.h"
+
+DEFINE_STATIC_KEY_FALSE(memio_cpu_key);
+
+/**
+ * struct memio_cpu - a CPU's counter
+ * @event:	it; NULL: not armed
+ * @last:	what it was when it was last read
+ * @lost:	it could not be read since the work item last looked
+ * @missing:	it was so before the work item last looked, or is not there at all
+ * @read:	all that was counted, in lines
+ * @paid:	bytes written back that were charged here
+ * @line:	what is of no task, in bytes
+ */
+struct memio_cpu {
+	struct perf_event *event;
+	u64 last;
+	bool lost;
+	bool missing;
+	u64 read;
+	u64 paid;
+	struct memio_cpu_bytes line[MEMIO_CPU_LINES];
+};
+
+static DEFINE_PER_CPU_ALIGNED(struct memio_cpu, memio_cpus);
+
+/* By package: bytes written back for each byte read, 16.16; the sampler's. */
+static u32 memio_cpu_prices[MEMIO_PACKAGES];
+
+static DEFINE_MUTEX(memio_cpu_lock);
+static bool memio_cpu_there __ro_after_init;
+static unsigned long memio_cpu_until;	/* in jiffies: until when it is wanted */
+static bool memio_cpu_running;		/* as memio_running in counters.c */
+static bool memio_cpu_owners;		/* the work item's: all tasks are owners */
+
+static void cpu_work_fn(struct work_struct *work);
+static DECLARE_DELAYED_WORK(cpu_work, cpu_work_fn);
+
+/* ---- counting ---- */
+
+/* What CPUs pay now, for what they write back. */
+static u32 price_here(void)
+{
+	int package = memio_package_of(smp_processor_id());
+
+	return package >= 0 && package < MEMIO_PACKAGES ?
+	       READ_ONCE(memio_cpu_prices[package]) : 0;
+}
+
+/**
+ * memio_cpu_cost - what lines that were read come to in memory bytes now
+ * @lines:	how many lines missed the cache
+ *
+ * For limits: nobody is charged with it. A byte is written back for each byte read at most.
+ *
+ * Context: any, with interrupts off: it is the price of this CPU's package.
+ * Return: bytes read, and bytes written back for them.
+ */
+struct memio_cpu_bytes memio_cpu_cost(u32 lines)
+{
+	u64 read = (u64)lines * MEMIO_LINE_BYTES;
+
+	return (struct memio_cpu_bytes) {
+		.read = read,
+		.write = min(read, mul_u64_u32_shr(read, price_here(), MEMIO_PRICE_SHIFT)),
+	};
+}
+
+/**
+ * memio_cpu_pay - what lines that were read come to in memory bytes
+ * @lines:	how many lines missed the cache
+ *
+ * Who calls it charges somebody with the result: it counts as paid.
+ *
+ * Context: any, with interrupts off: it is the price of this CPU's package.
+ * Return: bytes read, and bytes written back for them.
+ */
+struct memio_cpu_bytes memio_cpu_pay(u32 lines)
+{
+	struct memio_cpu *c = this_cpu_ptr(&memio_cpus);
+	u64 read = (u64)lines * MEMIO_LINE_BYTES;
+	u64 write = mul_u64_u32_shr(read, price_here(), MEMIO_PRICE_SHIFT);
+
+	WRITE_ONCE(c->paid, c->paid + write);
+	return (struct memio_cpu_bytes) { .read = read, .write = write };
+}
+
+static void charge_line(struct memio_cpu *c, enum memio_cpu_line line, u32 lines)
+{
+	struct memio_cpu_bytes b = memio_cpu_pay(lines);
+
+	WRITE_ONCE(c->line[line].read, c->line[line].read + b.read);
+	WRITE_ONCE(c->line[line].write, c->line[line].write + b.write);
+}
+
+/* Lines that were read since the last time; 0 as well if this is not known. */
+static u32 cpu_read(struct memio_cpu *c)
+{
+	struct perf_event *event = READ_ONCE(c->event);
+	u64 count, lines;
+
+	if (unlikely(!event))
+		return 0;
+	if (unlikely(perf_event_read_local(event, &count, NULL, NULL))) {
+		WRITE_ONCE(c->lost, true);
+		return 0;
+	}
+	lines = count - c->last;
+	c->last = count;
+	if (unlikely(lines > U32_MAX)) {
+		/* 256 GiB since the last tick: the counter was lost, not the lines read. */
+		WRITE_ONCE(c->lost, true);
+		return 0;
+	}
+	WRITE_ONCE(c->read, c->read + lines);
+	return lines;
+}
+
+/* @p has had the CPU. */
+static void cpu_account(struct memio_cpu *c, struct task_struct *p)
+{
+	u32 lines = cpu_read(c);
+
+	if (!lines)
+		return;
+	if (is_idle_task(p))
+		charge_line(c, MEMIO_CPU_IDLE, lines);
+	else if (p->flags & PF_KTHREAD)
+		charge_line(c, MEMIO_CPU_KTHREADS, lines);
+	else
+		memio_charge_cpu(memio_task_or_group(p), lines);
+}
+
+/**
+ * __memio_cpu_switch - charge a task with what missed the cache since the last look
+ * @p:	the task, which leaves this CPU; also the idle task or a kernel thread
+ *
+ * What memio_cpu_switch() calls while somebody wants to know. It takes no lock but that of a
+ * limit's line, allocates nothing and wakes nobody.
+ *
+ * Context: scheduler, with interrupts off and this run queue's lock.
+ */
+void __memio_cpu_switch(struct task_struct *p)
+{
+	cpu_account(this_cpu_ptr(&memio_cpus), p);
+}
+
+/**
+ * __memio_cpu_irq - charge who had the CPU until an interrupt or softirq began or ended
+ * @p:		the task that it came upon
+ * @offset:	what preempt_count() has got by now for one that begins; 0 at the end
+ *
+ * What memio_cpu_irq() calls while somebody wants to know. That was an interrupt if one
+ * was under way before: the one that ends, or the one that is itself interrupted;
+ * otherwise @p. As irqtime_account_irq() has it, time of ksoftirqd is the thread's.
+ *
+ * Context: beginning and end of hard interrupts and softirqs, with interrupts off. It
+ * takes no lock but that of a limit's line; what was interrupted may hold others.
+ */
+void __memio_cpu_irq(struct task_struct *p, unsigned int offset)
+{
+	struct memio_cpu *c = this_cpu_ptr(&memio_cpus);
+	unsigned int before = irq_count() - offset;
+	u32 lines;
+
+	if (!(before & HARDIRQ_MASK) &&
+	    !((before & SOFTIRQ_OFFSET) && p != this_cpu_ksoftirqd())) {
+		cpu_account(c, p);
+		return;
+	}
+	lines = cpu_read(c);
+	if (lines)
+		charge_line(c, MEMIO_CPU_INTERRUPTS, lines);
+}
+
+/**
+ * memio_cpu_sync - count up to here, on this CPU
+ *
+ * In interrupts there is nothing to do, as what they came upon was counted then.
+ *
+ * Context: any, interrupts off.
+ */
+void memio_cpu_sync(void)
+{
+	if (static_branch_unlikely(&memio_cpu_key) && in_task())
+		cpu_account(this_cpu_ptr(&memio_cpus), current);
+}
+
+/**
+ * memio_cpu_busy - whether a CPU may have counted what nobody has been charged with
+ * @cpu:	the CPU
+ *
+ * Context: any.
+ * Return: true if it counts and is not idle.
+ */
+bool memio_cpu_busy(int cpu)
+{
+	return static_branch_unlikely(&memio_cpu_key) && !idle_cpu(cpu);
+}
+
+/* ---- results ---- */
+
+static bool counts(int cpu)
+{
+	struct memio_cpu *c = per_cpu_ptr(&memio_cpus, cpu);
+
+	return READ_ONCE(c->event) && !READ_ONCE(c->lost) && !READ_ONCE(c->missing);
+}
+
+/**
+ * memio_cpu_lines - add what was of no task
+ * @line:	interrupts, kernel threads or the idle loop
+ * @sum:	what it is added to
+ *
+ * Context: any.
+ */
+void memio_cpu_lines(enum memio_cpu_line line, struct memio_cpu_bytes *sum)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct memio_cpu *c = per_cpu_ptr(&memio_cpus, cpu);
+
+		sum->read += READ_ONCE(c->line[line].read);
+		sum->write += READ_ONCE(c->line[line].write);
+	}
+}
+
+/**
+ * memio_cpu_sums - what a package's CPUs have read, and paid, since boot
+ * @package:	the package
+ * @missed:	lines read, up to when each CPU was last counted: if it is busy, at its last
+ *		tick, or switch. (Without ticks, nohz_full, that is seldom; prices are taken
+ *		over many windows.)
+ * @paid:	bytes written back that were charged
+ *
+ * Context: any.
+ */
+void memio_cpu_sums(unsigned int package, u64 *missed, u64 *paid)
+{
+	int cpu;
+
+	*missed = 0;
+	*paid = 0;
+	for_each_possible_cpu(cpu) {
+		if (memio_package_of(cpu) != package)
+			continue;
+		*missed += READ_ONCE(per_cpu(memio_cpus.read, cpu));
+		*paid += READ_ONCE(per_cpu(memio_cpus.paid, cpu));
+	}
+}
+
+/**
+ * memio_cpu_price - set what is written back for what is read
+ * @package:	the package
+ * @price:	bytes for each byte, 16.16
+ *
+ * Context: any, one at a time for each package.
+ */
+void memio_cpu_price(unsigned int package, u32 price)
+{
+	WRITE_ONCE(memio_cpu_prices[package], price);
+}
+
+/**
+ * memio_cpu_all_there - whether all of a package's CPUs are counted
+ * @package:	the package
+ *
+ * Context: any.
+ * Return: true if they are: so memio_cpu_sums() has what all of them read.
+ */
+bool memio_cpu_all_there(unsigned int package)
+{
+	int cpu;
+
+	if (!static_key_enabled(&memio_cpu_key))
+		return false;
+	for_each_online_cpu(cpu)
+		if (memio_package_of(cpu) == package && !counts(cpu))
+			return false;
+	return true;
+}
+
+/**
+ * memio_cpu_valid - whether what CPUs read is counted, all of it
+ *
+ * Context: any.
+ * Return: true if it is, of each CPU, and what they write back as well.
+ */
+bool memio_cpu_valid(void)
+{
+	int cpu;
+
+	if (!static_key_enabled(&memio_cpu_key) || !memio_counters_valid())
+		return false;
+	for_each_online_cpu(cpu)
+		if (!counts(cpu))
+			return false;
+	return true;
+}
+
+/* ---- arming ---- */
+
+/* On the event's CPU, with interrupts off: what it has counted so far is nobody's. */
+static void cpu_begin(void *event)
+{
+	struct memio_cpu *c = this_cpu_ptr(&memio_cpus);
+
+	if (perf_event_read_local(event, &c->last, NULL, NULL)) {
+		c->last = 0;
+		WRITE_ONCE(c->lost, true);
+	}
+	WRITE_ONCE(c->event, event);
+}
+
+static void cpu_arm(unsigned int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CACHE_MISSES,
+		.pinned = 1,
+	};
+	struct memio_cpu *c = per_cpu_ptr(&memio_cpus, cpu);
+	struct perf_event *event = c->event;
+	bool lost;
+
+	if (event) {
+		/* The CPU may set it meanwhile: that is a loss, too, of the next second. */
+		lost = xchg(&c->lost, false);
+		WRITE_ONCE(c->missing, lost);
+		if (lost)
+			/* does nothing unless it is in the error state */
+			perf_event_enable(event);
+		return;
+	}
+	event = perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
+	if (IS_ERR(event)) {
+		pr_debug("memio: CPU %u: no counter: %ld\n", cpu, PTR_ERR(event));
+		return;
+	}
+	WRITE_ONCE(c->missing, false);
+	WRITE_ONCE(c->lost, false);
+	if (smp_call_function_single(cpu, cpu_begin, event, true))
+		perf_event_release_kernel(event);
+}
+
+static void cpu_disarm(unsigned int cpu)
+{
+	struct memio_cpu *c = per_cpu_ptr(&memio_cpus, cpu);
+	struct perf_event *event = c->event;
+
+	WRITE_ONCE(c->event, NULL);
+	if (event)
+		perf_event_release_kernel(event);
+}
+
+static bool cpu_wanted(void)
+{
+	return memio_enabled() && time_before(jiffies, READ_ONCE(memio_cpu_until));
+}
+
+static void cpu_work_fn(struct work_struct *work)
+{
+	bool owners = false;
+	unsigned int cpu;
+	unsigned long left;
+
+	cpus_read_lock();
+	mutex_lock(&memio_cpu_lock);
+	if (!cpu_wanted()) {
+		WRITE_ONCE(memio_cpu_running, false);
+		smp_mb(); /* with memio_cpu_want(), see memio_cpu_running */
+		if (!cpu_wanted()) {
+			static_branch_disable_cpuslocked(&memio_cpu_key);
+			for_each_online_cpu(cpu)
+				cpu_disarm(cpu);
+			goto out;
+		}
+	}
+	WRITE_ONCE(memio_cpu_running, true);
+	/* First, so that nobody is charged with what others do while CPUs are being armed. */
+	if (!static_key_enabled(&memio_cpu_key)) {
+		static_branch_enable_cpuslocked(&memio_cpu_key);
+		memio_cpu_owners = false;
+	}
+	for_each_online_cpu(cpu)
+		cpu_arm(cpu);
+	owners = !memio_cpu_owners;
+	left = READ_ONCE(memio_cpu_until) - jiffies;
+	queue_delayed_work(system_unbound_wq, &cpu_work, clamp_t(long, left, 1, HZ));
+out:
+	mutex_unlock(&memio_cpu_lock);
+	cpus_read_unlock();
+	/* If not now for all, then for the others in a second. */
+	if (owners)
+		memio_cpu_owners = memio_all_owners();
+}
+
+/**
+ * memio_cpu_want - somebody wants to know what CPUs read
+ *
+ * It is counted from soon after, for the next memio_hold_ms at least.
+ *
+ * Context: process, may sleep. Cheap if it is counted already.
+ */
+void memio_cpu_want(void)
+{
+	if (!memio_cpu_there || !memio_enabled())
+		return;
+	WRITE_ONCE(memio_cpu_until, jiffies + msecs_to_jiffies(READ_ONCE(memio_hold_ms)));
+	smp_mb(); /* with cpu_work_fn(), see memio_cpu_running */
+	if (!READ_ONCE(memio_cpu_running))
+		queue_delayed_work(system_unbound_wq, &cpu_work, 0);
+}
+
+/**
+ * memio_cpu_stop - memio is off: count no more
+ *
+ * Context: process, may sleep.
+ */
+void memio_cpu_stop(void)
+{
+	mod_delayed_work(system_unbound_wq, &cpu_work, 0);
+	flush_delayed_work(&cpu_work);
+}
+
+static int cpu_comes(unsigned int cpu)
+{
+	if (READ_ONCE(memio_cpu_running))
+		mod_delayed_work(system_unbound_wq, &cpu_work, 0);
+	return 0;
+}
+
+static int cpu_goes(unsigned int cpu)
+{
+	mutex_lock(&memio_cpu_lock);
+	cpu_disarm(cpu);
+	mutex_unlock(&memio_cpu_lock);
+	return 0;
+}
+
+/* Others call by this name what is not the last level cache. */
+static const struct x86_cpu_id cpus_with_event[] __initconst = {
+	X86_MATCH_VENDOR_FEATURE(INTEL, X86_FEATURE_ARCH_PERFMON, NULL),
+	{}
+};
+
+static int __init memio_cpu_init(void)
+{
+	int ret;
+
+	if (!x86_match_cpu(cpus_with_event))
+		return 0;
+	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "memio:cpu", cpu_comes,
+					cpu_goes);
+	if (ret < 0)
+		return ret;
+	memio_cpu_until = jiffies;
+	memio_cpu_there = true;
+	return 0;
+}
+late_initcall(memio_cpu_init);

@@ -1,0 +1,705 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * memio: limits of groups: memio.limit, and what is charged to them
+ *
+ *	# echo "total bps=200000000" > memio.limit
+ *	# echo "eth0 rbps=50000000 wbps=max" > memio.limit
+ *	# cat memio.limit
+ *	total bps=200000000
+ *	0000:00:04.0 rbps=50000000
+ *
+ * Each rate that is set is a pool (budget.c). What is moved for a group is
+ * taken from all pools that it concerns, in the group and in those above it: of a disk's
+ * read the device's, those of "io", and those of "total". If one of them is spent, its
+ * group is stopped, with those below (throttle.c), until all of the group's pools have
+ * something again.
+ *
+ * What is charged
+ *
+ * IO bytes when they are charged to their owner (charge.c), not by way of the stock, whose
+ * 64 KiB are three periods of 20 MB/s. They are turned into memory bytes at the last price
+ * that is known; no price is more than a memory byte for each IO byte and direction, so
+ * that a mistaken estimate can't stop a group for good. Without counters
+ * an IO byte is a memory byte. What CPUs read is charged when it is counted: when a task
+ * gives up its CPU, and with each interrupt, the tick at the latest.
+ *
+ * So that prices are known, and CPUs are counted, a work item asks for samples as long as
+ * there are limits. It also is the watchdog: a group that is stopped longer than its debt
+ * justifies is let go, and the log says so.
+ *
+ * Locking: limit_mutex for what is written to files, and for groups' coming and
+ * going. A line's lock for its pools; it nests in all others, run queues' as well. So what
+ * charges with a run queue's lock held only marks a group as stopped, and an irq_work
+ * does the rest. @stopped_ns is set by whoever has spent a pool and found it 0, and cleared
+ * by whoever lets the group go and finds it set: both by cmpxchg64().
+ */
+
+#define pr_fmt(fmt) "memio: " fmt
+
+#include <linux/cgroup.h>
+#include <linux/cleanup.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/log2.h>
+#include <linux/memio_stop.h>
+#include <linux/mutex.h>
+#include <linux/rculist.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "internal.h"
+#include "limit.h"
+
+#include <trace/events/memio.h>
+
+#define MEMIO_WATCHDOG_NS	NSEC_PER_SEC
+
+/* 1 ms: what a group does at full speed and is stopped for is not noticed by people. */
+unsigned int memio_period_us = 1000;
+
+LIST_HEAD(memio_all_limits);
+static DEFINE_MUTEX(limit_mutex);
+
+static void limits_work_fn(struct work_struct *work);
+static DECLARE_DELAYED_WORK(limits_work, limits_work_fn);
+
+static const char *const key_names[MEMIO_LIMIT_KEYS] = {
+	[MEMIO_LIMIT_TOTAL]	= "total",
+	[MEMIO_LIMIT_CPU]	= "cpu",
+	[MEMIO_LIMIT_IO]	= "io",
+};
+
+static u64 period_ns(void)
+{
+	return (u64)READ_ONCE(memio_period_us) * NSEC_PER_USEC;
+}
+
+/* ---- events ---- */
+
+/**
+ * memio_event - something has happened to a group
+ * @g:		the group
+ * @event:	what
+ * @n:		how often, or how much
+ *
+ * Context: any; in an RCU read-side critical section, or with a reference to the group.
+ */
+void memio_event(struct memio_cgroup *g, enum memio_ev event, u64 n)
+{
+	atomic64_add(n, &g->events_local[event]);
+	for (; g; g = memio_cgroup_parent(g))
+		atomic64_add(n, &g->events[event]);
+}
+
+/* ---- charging ---- */
+
+/* A device's line; NULL: it never had a limit. */
+static struct memio_line *line_of(struct memio_limits *l, u16 id)
+{
+	/* Pairs with the release in dev_line(). */
+	return smp_load_acquire(&l->dev_line[id]);
+}
+
+/* Takes bytes from one of a line's pools. Returns whether it is spent. */
+static bool take(struct memio_limits *l, struct memio_line *line, int way, u64 bytes)
+{
+	struct memio_slice *slice = &this_cpu_ptr(line->slices)->way[way];
+	struct memio_pool *pool = &line->pool[way];
+	u64 forgiven;
+	bool spent;
+
+	if (!bytes || memio_slice_take(pool, slice, bytes))
+		return false;
+	raw_spin_lock(&line->lock);
+	if (!pool->step) {
+		raw_spin_unlock(&line->lock);
+		return false;
+	}
+	memio_pool_fill(pool, ktime_get_ns(), period_ns());
+	forgiven = memio_pool_take(pool, slice, bytes, order_base_2(nr_cpu_ids));
+	spent = pool->tokens <= 0;
+	raw_spin_unlock(&line->lock);
+	if (unlikely(forgiven)) {
+		memio_event(l->group, MEMIO_EV_OVERRUN, 1);
+		memio_event(l->group, MEMIO_EV_FORGIVEN, forgiven);
+	}
+	return spent;
+}
+
+static bool take_line(struct memio_limits *l, struct memio_line *line, u64 read, u64 write)
+{
+	unsigned long ways;
+	bool spent = false;
+
+	if (!line)
+		return false;
+	/* Pairs with the release in line_set(): there are slices. */
+	ways = smp_load_acquire(&line->ways);
+	if (ways & BIT(MEMIO_BPS))
+		spent |= take(l, line, MEMIO_BPS, read + write);
+	if (ways & BIT(MEMIO_RBPS))
+		spent |= take(l, line, MEMIO_RBPS, read);
+	if (ways & BIT(MEMIO_WBPS))
+		spent |= take(l, line, MEMIO_WBPS, write);
+	return spent;
+}
+
+/* A pool is spent. */
+static void stop(struct memio_limits *l)
+{
+	if (READ_ONCE(l->stopped_ns))
+		return;
+	/* First, or who lets it go at once counts one too few. */
+	atomic_inc(&memio_nr_stopped);
+	if (cmpxchg64(&l->stopped_ns, 0, ktime_get_ns())) {
+		atomic_dec(&memio_nr_stopped);
+		return;
+	}
+	irq_work_queue(&l->stop);
+}
+
+static void charge(u32 owner, enum memio_limit_key key, u16 dev, u64 read, u64 write)
+{
+	struct memio_cgroup *g;
+	struct memio_limits *l;
+	bool spent;
+
+	guard(rcu)();
+	for (g = memio_owner_group(owner); g; g = memio_cgroup_parent(g)) {
+		l = memio_limits_of(g);
+		if (!l)
+			continue;
+		spent = take_line(l, &l->line[key], read, write);
+		spent |= take_line(l, &l->line[MEMIO_LIMIT_TOTAL], read, write);
+		if (dev)
+			spent |= take_line(l, line_of(l, dev), read, write);
+		if (spent)
+			stop(l);
+	}
+}
+
+/**
+ * __memio_limit_charge_io - charge groups' limits with what a device has moved
+ * @owner:	for whom
+ * @id:		the device
+ * @io:		the bytes
+ *
+ * Context: any, with interrupts off.
+ */
+void __memio_limit_charge_io(u32 owner, u16 id, const struct memio_io *io)
+{
+	u64 read, write;
+
+	memio_price_bounded(memio_device(id), io, &read, &write);
+	charge(owner, MEMIO_LIMIT_IO, id, read, write);
+}
+
+/**
+ * __memio_limit_charge_cpu - charge groups' limits with what CPUs have read
+ * @owner:	for whom
+ * @lines:	how many lines
+ *
+ * Context: any, with interrupts off; also with the run queue's lock.
+ */
+void __memio_limit_charge_cpu(u32 owner, u32 lines)
+{
+	struct memio_cpu_bytes b = memio_cpu_cost(lines);
+
+	charge(owner, MEMIO_LIMIT_CPU, 0, b.read, b.write);
+}
+
+/* ---- stopping ---- */
+
+static u64 line_wait(struct memio_line *line)
+{
+	unsigned long flags;
+	u64 now, wait = 0;
+
+	if (!line || !READ_ONCE(line->ways))
+		return 0;
+	raw_spin_lock_irqsave(&line->lock, flags);
+	now = ktime_get_ns();
+	for (int way = 0; way < MEMIO_WAYS; way++) {
+		memio_pool_fill(&line->pool[way], now, period_ns());
+		wait = max(wait, memio_pool_wait_ns(&line->pool[way]));
+	}
+	raw_spin_unlock_irqrestore(&line->lock, flags);
+	return wait;
+}
+
+/* How long until each pool has something; 0: they have. */
+static u64 limits_wait(struct memio_limits *l)
+{
+	u64 wait = 0;
+
+	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
+		wait = max(wait, line_wait(&l->line[key]));
+	for (u16 id = 1; id < MEMIO_DEVICES && memio_device(id); id++)
+		wait = max(wait, line_wait(line_of(l, id)));
+	return wait;
+}
+
+static void let_go(struct memio_limits *l)
+{
+	u64 since = READ_ONCE(l->stopped_ns), ns = ktime_get_ns() - since;
+
+	if (!since || cmpxchg64(&l->stopped_ns, since, 0) != since)
+		return;
+	memio_event(l->group, MEMIO_EV_THROTTLED_NS, ns);
+	trace_memio_unthrottle(cgroup_id(l->group->css.cgroup), ns);
+	memio_release_group(l);
+	/* Only now: who runs late into limbo has to see that it is over. */
+	atomic_dec(&memio_nr_stopped);
+}
+
+/*
+ * If there is something in all pools the group runs, else it is looked at again when
+ * there should be. Not more often than four times in a period: who is let go should get
+ * somewhere. Several CPUs may be here at a time; the timer is not forwarded by its own
+ * function, as another may have started it meanwhile.
+ */
+static void look(struct memio_limits *l)
+{
+	u64 wait;
+
+	if (!READ_ONCE(l->stopped_ns))
+		return;
+	wait = limits_wait(l);
+	if (!wait) {
+		let_go(l);
+		return;
+	}
+	wait = max(wait, period_ns() / 4);
+	WRITE_ONCE(l->due_ns, ktime_get_ns() + wait);
+	hrtimer_start(&l->timer, ns_to_ktime(wait), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static void stop_now(struct irq_work *work)
+{
+	struct memio_limits *l = container_of(work, struct memio_limits, stop);
+
+	memio_event(l->group, MEMIO_EV_THROTTLED, 1);
+	trace_memio_throttle(cgroup_id(l->group->css.cgroup));
+	look(l);
+	memio_flag_running(l);
+}
+
+static enum hrtimer_restart timer_fn(struct hrtimer *timer)
+{
+	look(container_of(timer, struct memio_limits, timer));
+	return HRTIMER_NORESTART;
+}
+
+/* ---- the work item ---- */
+
+static u64 forgive_line(struct memio_line *line)
+{
+	unsigned long flags;
+	u64 bytes = 0;
+
+	if (!line)
+		return 0;
+	raw_spin_lock_irqsave(&line->lock, flags);
+	for (int way = 0; way < MEMIO_WAYS; way++)
+		bytes += memio_pool_forgive(&line->pool[way]);
+	raw_spin_unlock_irqrestore(&line->lock, flags);
+	return bytes;
+}
+
+static void watch(struct memio_limits *l)
+{
+	u64 since = READ_ONCE(l->stopped_ns), now = ktime_get_ns(), due, bytes = 0;
+
+	/* Before the first look that is of an earlier stop. */
+	due = max(since, READ_ONCE(l->due_ns));
+	if (!since || (s64)(now - due) < (s64)MEMIO_WATCHDOG_NS)
+		return;
+	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
+		bytes += forgive_line(&l->line[key]);
+	for (int id = 1; id < MEMIO_DEVICES; id++)
+		bytes += forgive_line(l->dev_line[id]);
+	memio_event(l->group, MEMIO_EV_FORGIVEN, bytes);
+	pr_warn_ratelimited("a group was stopped for %llu ms, %llu ms longer than its debt justifies: it runs again, %llu bytes are forgiven\n",
+			    (now - since) / NSEC_PER_MSEC, (now - due) / NSEC_PER_MSEC, bytes);
+	let_go(l);
+}
+
+static bool wants_cpus(const struct memio_limits *l)
+{
+	return READ_ONCE(l->line[MEMIO_LIMIT_TOTAL].ways) ||
+	       READ_ONCE(l->line[MEMIO_LIMIT_CPU].ways);
+}
+
+static void limits_work_fn(struct work_struct *work)
+{
+	unsigned long often = msecs_to_jiffies(READ_ONCE(memio_hold_ms)) / 4;
+	bool any = false, cpus = false, counters = memio_counters_valid();
+	struct memio_limits *l;
+
+	mutex_lock(&limit_mutex);
+	list_for_each_entry(l, &memio_all_limits, list) {
+		watch(l);
+		any |= l->any;
+		cpus |= wants_cpus(l);
+		if (l->any && (!counters || (wants_cpus(l) && !memio_cpu_valid())))
+			memio_event(l->group, MEMIO_EV_INVALID, 1);
+	}
+	mutex_unlock(&limit_mutex);
+	if (!any)
+		return;
+	memio_sampler_want();
+	if (cpus)
+		memio_cpu_want();
+	queue_delayed_work(system_unbound_wq, &limits_work, clamp(often, 1UL, (unsigned long)HZ));
+}
+
+/* ---- setting them ---- */
+
+static void line_init(struct memio_line *line)
+{
+	raw_spin_lock_init(&line->lock);
+	for (int way = 0; way < MEMIO_WAYS; way++)
+		line->rate[way] = MEMIO_NO_LIMIT;
+}
+
+static bool all_max(const u64 *rate)
+{
+	for (int way = 0; way < MEMIO_WAYS; way++)
+		if (rate[way] != MEMIO_NO_LIMIT)
+			return false;
+	return true;
+}
+
+/* Room for slices; without it no rate can be set. */
+static int line_prepare(struct memio_line *line)
+{
+	if (!line->slices)
+		line->slices = alloc_percpu_gfp(struct memio_slices, GFP_KERNEL_ACCOUNT);
+	return line->slices ? 0 : -ENOMEM;
+}
+
+/* Sets the rates that hold. A line that is prepared, or all of them are "max". */
+static void line_set(struct memio_line *line, const u64 *rate)
+{
+	unsigned long ways = 0;
+
+	scoped_guard(raw_spinlock_irqsave, &line->lock) {
+		for (int way = 0; way < MEMIO_WAYS; way++) {
+			u64 step = line->pool[way].step;
+
+			if (rate[way] != MEMIO_NO_LIMIT)
+				ways |= BIT(way);
+			else if (!step)
+				continue;
+			memio_pool_set(&line->pool[way], rate[way], ktime_get_ns(),
+				       period_ns());
+		}
+	}
+	/* Pairs with the acquire in take_line(). */
+	smp_store_release(&line->ways, ways);
+}
+
+static struct memio_limits *new_limits(struct memio_cgroup *g)
+{
+	struct memio_limits *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
+	int cpu;
+
+	if (!l)
+		return NULL;
+	l->limbo = alloc_percpu_gfp(struct list_head, GFP_KERNEL_ACCOUNT);
+	if (!l->limbo) {
+		kfree(l);
+		return NULL;
+	}
+	for_each_possible_cpu(cpu)
+		INIT_LIST_HEAD(per_cpu_ptr(l->limbo, cpu));
+	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
+		line_init(&l->line[key]);
+	for (int way = 0; way < MEMIO_WAYS; way++)
+		l->fallback[way] = MEMIO_NO_LIMIT;
+	l->group = g;
+	init_irq_work(&l->stop, stop_now);
+	hrtimer_init(&l->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	l->timer.function = timer_fn;
+	list_add_rcu(&l->list, &memio_all_limits);
+	/* Pairs with the acquire in memio_limits_of(): it is complete. */
+	smp_store_release(&g->limits, l);
+	return l;
+}
+
+static struct memio_line *dev_line(struct memio_limits *l, u16 id)
+{
+	struct memio_line *line = l->dev_line[id];
+
+	if (line)
+		return line;
+	line = kzalloc(sizeof(*line), GFP_KERNEL_ACCOUNT);
+	if (!line)
+		return NULL;
+	line_init(line);
+	if (line_prepare(line)) {
+		kfree(line);
+		return NULL;
+	}
+	/* For whoever charges it is complete. */
+	smp_store_release(&l->dev_line[id], line);
+	return line;
+}
+
+/* A device's own rates, or "default". */
+static void dev_line_set(struct memio_limits *l, struct memio_line *line)
+{
+	line_set(line, all_max(line->rate) ? l->fallback : line->rate);
+}
+
+static bool any_rate(const struct memio_limits *l)
+{
+	bool any = !all_max(l->fallback);
+
+	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
+		any |= !all_max(l->line[key].rate);
+	for (int id = 1; id < MEMIO_DEVICES; id++)
+		any |= l->dev_line[id] && !all_max(l->dev_line[id]->rate);
+	return any;
+}
+
+/*
+ * Whether any is set has changed, perhaps. The key is on whenever there is one; when it is
+ * turned off nobody may be in limbo, nor on the way there.
+ */
+static void count(struct memio_limits *l)
+{
+	bool any = any_rate(l);
+
+	if (any == l->any)
+		return;
+	l->any = any;
+	if (any) {
+		mod_delayed_work(system_unbound_wq, &limits_work, 0);
+		return;
+	}
+	/* It has no pool that could be spent; who is about to let it go has done so, then. */
+	irq_work_sync(&l->stop);
+	hrtimer_cancel(&l->timer);
+	let_go(l);
+	static_branch_dec(&memio_limit_key);
+}
+
+static void change(u64 *rate, const struct memio_limit_text *text)
+{
+	for (int way = 0; way < MEMIO_WAYS; way++)
+		if (text->set & BIT(way))
+			rate[way] = text->rate[way];
+}
+
+/* For each device that there is. */
+static int set_fallback(struct memio_limits *l, const struct memio_limit_text *text)
+{
+	for (u16 id = 1; id < MEMIO_DEVICES && memio_device(id); id++)
+		if (!dev_line(l, id))
+			return -ENOMEM;
+	change(l->fallback, text);
+	for (u16 id = 1; id < MEMIO_DEVICES && l->dev_line[id]; id++)
+		dev_line_set(l, l->dev_line[id]);
+	return 0;
+}
+
+static int set_device(struct memio_limits *l, u16 id, const struct memio_limit_text *text)
+{
+	struct memio_line *line = dev_line(l, id);
+
+	if (!line)
+		return -ENOMEM;
+	change(line->rate, text);
+	dev_line_set(l, line);
+	return 0;
+}
+
+static int set_key(struct memio_limits *l, int key, const struct memio_limit_text *text)
+{
+	struct memio_line *line = &l->line[key];
+
+	if (line_prepare(line))
+		return -ENOMEM;
+	change(line->rate, text);
+	line_set(line, line->rate);
+	return 0;
+}
+
+static bool all_max_text(const struct memio_limit_text *text)
+{
+	for (int way = 0; way < MEMIO_WAYS; way++)
+		if (text->set & BIT(way) && text->rate[way] != MEMIO_NO_LIMIT)
+			return false;
+	return true;
+}
+
+static int set(struct memio_cgroup *g, const struct memio_limit_text *text)
+{
+	int key = match_string(key_names, MEMIO_LIMIT_KEYS, text->key), ret;
+	bool fallback = !strcmp(text->key, "default"), fresh;
+	struct memio_limits *l;
+	u16 id = 0;
+
+	if (key < 0 && !fallback) {
+		id = memio_device_find(text->key);
+		if (!id)
+			return -ENODEV;
+	}
+	/* There is nothing to lift. */
+	if (!g->limits && all_max_text(text))
+		return 0;
+	l = g->limits ?: new_limits(g);
+	if (!l)
+		return -ENOMEM;
+	/* Before the first rate is set, as who spends it is stopped by hooks. */
+	fresh = !l->any;
+	if (fresh)
+		static_branch_inc(&memio_limit_key);
+	if (id)
+		ret = set_device(l, id, text);
+	else if (fallback)
+		ret = set_fallback(l, text);
+	else
+		ret = set_key(l, key, text);
+	/* Who has seen a rate may still spend it, and stop the group. */
+	if (!fresh && !any_rate(l))
+		synchronize_rcu();
+	count(l);
+	if (fresh && !l->any)
+		static_branch_dec(&memio_limit_key);
+	/* Perhaps it is higher, or none. */
+	look(l);
+	return ret;
+}
+
+/**
+ * memio_limit_write - what is written to memio.limit
+ * @g:		the group
+ * @buf:	the text
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EINVAL, -ERANGE, -ENODEV or -ENOMEM, and nothing has changed.
+ */
+int memio_limit_write(struct memio_cgroup *g, char *buf)
+{
+	struct memio_limit_text text;
+	int ret = memio_limit_parse(buf, &text);
+
+	if (ret)
+		return ret;
+	guard(mutex)(&limit_mutex);
+	return set(g, &text);
+}
+
+static void show_line(struct seq_file *m, const char *key, const u64 *rate)
+{
+	char buf[128 + MEMIO_NAME];
+
+	if (memio_limit_format(buf, sizeof(buf), key, rate))
+		seq_puts(m, buf);
+}
+
+/**
+ * memio_limit_show - print memio.limit
+ * @m:	where
+ * @g:	the group
+ *
+ * Context: process, may sleep.
+ */
+void memio_limit_show(struct seq_file *m, struct memio_cgroup *g)
+{
+	struct memio_limits *l;
+
+	guard(mutex)(&limit_mutex);
+	l = g->limits;
+	if (!l)
+		return;
+	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
+		show_line(m, key_names[key], l->line[key].rate);
+	show_line(m, "default", l->fallback);
+	for (u16 id = 1; id < MEMIO_DEVICES; id++)
+		if (l->dev_line[id])
+			show_line(m, memio_device(id)->name, l->dev_line[id]->rate);
+}
+
+/**
+ * memio_limit_new_device - a device has appeared: limits by "default" are for it, too
+ * @id:	the device
+ *
+ * Without memory it goes without a limit until "default" is written anew.
+ *
+ * Context: process, may sleep.
+ */
+void memio_limit_new_device(u16 id)
+{
+	struct memio_line *line;
+	struct memio_limits *l;
+
+	guard(mutex)(&limit_mutex);
+	list_for_each_entry(l, &memio_all_limits, list) {
+		if (all_max(l->fallback))
+			continue;
+		line = dev_line(l, id);
+		if (line)
+			dev_line_set(l, line);
+	}
+}
+
+/**
+ * memio_limit_offline - a group is about to go
+ * @g:	the group, which has no tasks
+ *
+ * Context: process, may sleep.
+ */
+void memio_limit_offline(struct memio_cgroup *g)
+{
+	static const u64 none[MEMIO_WAYS] = { [0 ... MEMIO_WAYS - 1] = MEMIO_NO_LIMIT };
+	struct memio_limits *l = g->limits;
+
+	if (!l)
+		return;
+	guard(mutex)(&limit_mutex);
+	memcpy(l->fallback, none, sizeof(none));
+	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++) {
+		memcpy(l->line[key].rate, none, sizeof(none));
+		line_set(&l->line[key], none);
+	}
+	for (int id = 1; id < MEMIO_DEVICES; id++) {
+		if (!l->dev_line[id])
+			continue;
+		memcpy(l->dev_line[id]->rate, none, sizeof(none));
+		line_set(l->dev_line[id], none);
+	}
+	count(l);
+	list_del_rcu(&l->list);
+}
+
+/**
+ * memio_limit_free - a group is gone
+ * @g:	the group, which nobody charges any more, a grace period after it went offline
+ *
+ * Context: process, may sleep.
+ */
+void memio_limit_free(struct memio_cgroup *g)
+{
+	struct memio_limits *l = g->limits;
+
+	if (!l)
+		return;
+	irq_work_sync(&l->stop);
+	hrtimer_cancel(&l->timer);
+	/* Whoever has spent a pool just before the limits were lifted. */
+	let_go(l);
+	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
+		free_percpu(l->line[key].slices);
+	for (int id = 1; id < MEMIO_DEVICES; id++) {
+		if (!l->dev_line[id])
+			continue;
+		free_percpu(l->dev_line[id]->slices);
+		kfree(l->dev_line[id]);
+	}
+	free_percpu(l->limbo);
+	kfree(l);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * memio: limits of groups (limit.c), and how they are kept (throttle.c)
+ */
+#ifndef _MEMIO_LIMIT_H
+#define _MEMIO_LIMIT_H
+
+#include <linux/bitmap.h>
+#include <linux/hrtimer.h>
+#include <linux/irq_work.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+
+#include "budget.h"
+#include "internal.h"
+
+/* What a line of memio.limit can be for, beside a device and "default" */
+enum memio_limit_key {
+	MEMIO_LIMIT_TOTAL,
+	MEMIO_LIMIT_CPU,
+	MEMIO_LIMIT_IO,
+	MEMIO_LIMIT_KEYS
+};
+
+/**
+ * struct memio_slices - what a CPU has of a line's pools
+ * @way:	of each
+ */
+struct memio_slices {
+	struct memio_slice way[MEMIO_WAYS];
+};
+
+/**
+ * struct memio_line - limits to one kind of traffic
+ * @rate:	as they were written (limit_mutex)
+ * @lock:	around @pool
+ * @ways:	those that have a limit, a bit each
+ * @pool:	what is left of them
+ * @slices:	what CPUs have taken; NULL: there never was a limit
+ */
+struct memio_line {
+	u64 rate[MEMIO_WAYS];
+	raw_spinlock_t lock;
+	unsigned long ways;
+	struct memio_pool pool[MEMIO_WAYS];
+	struct memio_slices __percpu *slices;
+};
+
+/**
+ * struct memio_limits - the limits of a group
+ * @group:	the group
+ * @list:	all there are (memio_all_limits)
+ * @fallback:	rates of devices that have none of their own: "default" (limit_mutex)
+ * @any:	one of all rates is set (likewise)
+ * @line:	by key
+ * @dev_line:	by device; NULL: it never had a limit
+ * @stopped_ns:	since when they are spent, and the group's tasks stopped; 0: they are not
+ * @due_ns:	when it should be over
+ * @stop:	has what is running stopped
+ * @timer:	when the debt is paid
+ * @limbo:	tasks that are stopped, by CPU, under its run queue's lock
+ */
+struct memio_limits {
+	struct memio_cgroup *group;
+	struct list_head list;
+	u64 fallback[MEMIO_WAYS];
+	bool any;
+	struct memio_line line[MEMIO_LIMIT_KEYS];
+	struct memio_line *dev_line[MEMIO_DEVICES];
+	u64 stopped_ns;
+	u64 due_ns;
+	struct irq_work stop;
+	struct hrtimer timer;
+	struct list_head __percpu *limbo;
+};
+
+extern struct list_head memio_all_limits;	/* RCU */
+
+/* A group's limits; NULL if it never had any. They go with the group. */
+static inline struct memio_limits *memio_limits_of(const struct memio_cgroup *g)
+{
+	/* Pairs with the release when they are made. */
+	return smp_load_acquire(&g->limits);
+}
+
+/* ---- throttle.c ---- */
+
+void memio_flag_running(struct memio_limits *l);
+void memio_release_group(struct memio_limits *l);
+
+#endif

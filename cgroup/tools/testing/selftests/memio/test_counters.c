@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * When bytes have a price, and who may use the counters
+ *
+ * Without a price IO bytes are memory bytes, one for one, and said to be (unpriced). So it
+ * is on machines without counters that memio can use (source none), where the other tests
+ * here are skipped, and on all while nobody wants figures.
+ *
+ * What prices are right is not to be seen here: there is nothing to compare them with.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../kselftest_harness.h"
+#include "../cgroup/cgroup_util.h"
+#include "memio_util.h"
+
+FIXTURE(counters) {
+	struct memio m;
+	char *group;
+	char stat[PATH_MAX];
+	struct io read;
+	struct memio_file *f;
+	bool none;
+};
+
+FIXTURE_SETUP(counters)
+{
+	const char *why = memio_begin_disk(&self->m);
+	char source[32];
+
+	if (why)
+		SKIP(return, "%s", why);
+	ASSERT_EQ(0, memio_get("source", source, sizeof(source)));
+	self->none = !strcmp(source, "none");
+	self->group = memio_group(&self->m, "a");
+	ASSERT_NE(NULL, self->group);
+	set_path(self->stat, "%s/memio.stat", self->group);
+	self->read = (struct io) {
+		.path = self->m.file,
+		.flags = O_RDONLY | O_DIRECT,
+		.to = SIZE,
+		.step = 64 * KIB,
+		.block = 64 * KIB,
+	};
+	self->f = malloc(sizeof(*self->f));
+	ASSERT_NE(NULL, self->f);
+}
+
+FIXTURE_TEARDOWN(counters)
+{
+	memio_end(&self->m);
+}
+
+#define NO_COUNTERS	"there are no counters that memio can use"
+
+static bool is_valid(void)
+{
+	char value[8];
+
+	return !memio_get("valid", value, sizeof(value)) && !strcmp(value, "1");
+}
+
+/* Says that figures are wanted, each time. */
+static bool becomes_valid(void *stat)
+{
+	char text[4096];
+
+	read_file(stat, text, sizeof(text));
+	return is_valid();
+}
+
+/* For as long as it would take to become valid again */
+static bool stays_invalid(void *unused)
+{
+	int i;
+
+	for (i = 0; i < 50; i++, usleep(20000))
+		if (is_valid())
+			return false;
+	return true;
+}
+
+/* Nobody has wanted figures for a while, unless others go on to want them. */
+static bool disarm(const char *stat)
+{
+	char text[4096];
+
+	memio_set("sample_hold_ms", "100");
+	read_file(stat, text, sizeof(text));
+	return wait_for(stays_invalid, NULL, 30);
+}
+
+static struct memio_line line_of(struct memio_file *f, const char *path, const char *key)
+{
+	const struct memio_line *l;
+
+	if (memio_read(path, MEMIO_STAT, f))
+		return (struct memio_line) { .key = "unreadable" };
+	l = memio_line(f, key);
+	return l ? *l : (struct memio_line) {};
+}
+
+struct growth {
+	const char *stat, *device;
+	struct memio_file *f;
+	struct memio_line before;
+	long long field[MEMIO_FIELDS];
+};
+
+static void grow(struct growth *g)
+{
+	struct memio_line after = line_of(g->f, g->stat, g->device);
+	int i;
+
+	for (i = 0; i < MEMIO_FIELDS; i++)
+		g->field[i] = after.field[i] - g->before.field[i];
+}
+
+/* Memory bytes are there when the window is closed, some time after the IO bytes. */
+static bool all_unpriced(void *arg)
+{
+	struct growth *g = arg;
+
+	grow(g);
+	return g->field[UNPRICED] >= g->field[IO_FROM] + g->field[IO_TO];
+}
+
+MEMIO_TEST(counters, unpriced)
+{
+	struct growth g = {
+		.stat = self->stat,
+		.device = self->m.disk.master,
+		.f = self->f,
+	};
+
+	if (!disarm(self->stat))
+		SKIP(return, "somebody else reads figures all the time");
+	ASSERT_EQ(0, run_io(self->group, &self->read));
+	EXPECT_TRUE(wait_for(all_unpriced, &g, 30));
+	EXPECT_LE(SIZE, g.field[IO_FROM]);
+	EXPECT_EQ(g.field[IO_FROM], g.field[MEM_WRITE]);
+	EXPECT_EQ(g.field[IO_TO], g.field[MEM_READ]);
+	EXPECT_EQ(g.field[IO_FROM] + g.field[IO_TO], g.field[UNPRICED]);
+}
+
+/* Once windows are valid, what is accounted has a price, of 2.5 at most. */
+MEMIO_TEST(counters, priced)
+{
+	struct memio_line before, after;
+	long long io, mem;
+
+	if (self->none)
+		SKIP(return, NO_COUNTERS);
+	ASSERT_EQ(0, memio_set("sample_hold_ms", "600000"));
+	if (!wait_for(becomes_valid, self->stat, 30))
+		SKIP(return, "the counters can't be read: somebody else has them?");
+	before = line_of(self->f, self->stat, self->m.disk.master);
+	ASSERT_EQ(0, run_io(self->group, &self->read));
+	/* Until the last window is closed */
+	usleep(300000);
+	after = line_of(self->f, self->stat, self->m.disk.master);
+	ASSERT_TRUE(is_valid());
+	EXPECT_EQ(before.field[UNPRICED], after.field[UNPRICED]);
+	io = after.field[IO_FROM] - before.field[IO_FROM];
+	mem = after.field[MEM_WRITE] - before.field[MEM_WRITE];
+	EXPECT_LE(SIZE, io);
+	EXPECT_LE(0, mem);
+	EXPECT_GE(io * 5 / 2 + 64 * KIB, mem);
+
+	/* And nobody wants figures any more. */
+	if (!disarm(self->stat))
+		SKIP(return, "somebody else reads figures all the time");
+	EXPECT_FALSE(is_valid());
+}
+
+static int read_stat(void *path)
+{
+	char text[4096];
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		if (read_file(path, text, sizeof(text)) <= 0 ||
+		    read_file("/proc/self/membw", text, sizeof(text)) <= 0)
+			return 1;
+		usleep(20000);
+	}
+	return is_valid() ? 2 : 0;
+}
+
+/* Who may not monitor the machine sees figures, but does not make the counters run. */
+MEMIO_TEST(counters, nobody_samples)
+{
+	if (self->none)
+		SKIP(return, NO_COUNTERS);
+	if (!disarm(self->stat))
+		SKIP(return, "somebody else reads figures all the time");
+	memio_set("sample_hold_ms", "5000");
+	EXPECT_EQ(0, run_as_nobody(read_stat, self->stat));
+}
+
+#define BOX	"/sys/bus/event_source/devices/uncore_cbox_0/"
+
+/* Sets what a file like "config1:52-60" names; returns whether it does. */
+static bool set_format(const char *name, unsigned long long value, struct perf_event_attr *attr)
+{
+	unsigned int config = 0, shift;
+	char path[PATH_MAX], text[64];
+
+	set_path(path, BOX "format/%s", name);
+	if (read_file(path, text, sizeof(text)) < 0)
+		return false;
+	if (sscanf(text, "config%u:%u", &config, &shift) != 2 &&
+	    sscanf(text, "config:%u", &shift) != 1)
+		return false;
+	if (config)
+		attr->config1 |= value << shift;
+	else
+		attr->config |= value << shift;
+	return true;
+}
+
+/* An event that perf has pinned in a box: one opcode, where memio looks for another. */
+static int pin_event(void)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.pinned = 1,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+	char text[64];
+	int cpu;
+
+	if (read_file(BOX "type", text, sizeof(text)) < 0)
+		return -1;
+	attr.type = atoi(text);
+	if (read_file(BOX "cpumask", text, sizeof(text)) < 0)
+		return -1;
+	cpu = atoi(text);
+	/* TOR_INSERTS.OPCODE, RFO */
+	if (!set_format("event", 0x35, &attr) || !set_format("umask", 0x1, &attr) ||
+	    !set_format("filter_opc", 0x180, &attr))
+		return -1;
+	return syscall(__NR_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* One that lost its counter reads as the end of the file. */
+static bool counts(int fd)
+{
+	unsigned long long v[3];
+
+	return read(fd, v, sizeof(v)) == sizeof(v) && v[1] && v[1] == v[2];
+}
+
+/* perf gets the box some time after memio has let it go. */
+static bool perf_has_it(void *fd)
+{
+	int *event = fd;
+
+	if (*event >= 0)
+		close(*event);
+	*event = pin_event();
+	if (*event < 0)
+		return false;
+	usleep(10000);
+	return counts(*event);
+}
+
+/* Who comes first has the counters; memio says that it doesn't, and gets them back. */
+MEMIO_TEST(counters, trap11_counters_taken)
+{
+	struct growth g = {
+		.stat = self->stat,
+		.device = self->m.disk.master,
+		.f = self->f,
+	};
+	int event = -1, later;
+
+	if (self->none)
+		SKIP(return, NO_COUNTERS);
+	if (access(BOX "type", F_OK))
+		SKIP(return, "there is no %s", BOX);
+	ASSERT_TRUE(disarm(self->stat));
+	ASSERT_TRUE(wait_for(perf_has_it, &event, 30))
+		TH_LOG("perf can't count: %s", strerror(errno));
+
+	ASSERT_EQ(0, memio_set("sample_hold_ms", "600000"));
+	g.before = line_of(self->f, self->stat, self->m.disk.master);
+	/* It tries again once a second. */
+	usleep(2500000);
+	EXPECT_FALSE(is_valid());
+	ASSERT_EQ(0, run_io(self->group, &self->read));
+	EXPECT_TRUE(wait_for(all_unpriced, &g, 30));
+	EXPECT_LE(SIZE, g.field[IO_FROM]);
+	EXPECT_EQ(g.field[IO_FROM] + g.field[IO_TO], g.field[UNPRICED]);
+	EXPECT_FALSE(is_valid());
+	EXPECT_TRUE(counts(event));
+	close(event);
+	EXPECT_TRUE(wait_for(becomes_valid, self->stat, 30));
+
+	/* The other way round perf gets nothing, and does no harm. */
+	later = pin_event();
+	usleep(500000);
+	EXPECT_FALSE(later >= 0 && counts(later));
+	EXPECT_TRUE(wait_for(becomes_valid, self->stat, 30));
+	if (later >= 0)
+		close(later);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * memio.limit: what is written is what is shown, what is refused changes nothing, and
+ * whoever is stopped can be killed, stopped, frozen and moved all the same
+ *
+ * Nothing here depends on how fast anything is: a task is stopped by a limit of a byte
+ * per second, and what is looked at is whether it gets on at all.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../kselftest_harness.h"
+#include "../cgroup/cgroup_util.h"
+#include "memio_util.h"
+
+#define KEYS	5
+#define WAYS	3
+#define MAX	UINT64_MAX
+#define FUZZ	100000
+
+static const char * const ways[WAYS] = { "bps", "rbps", "wbps" };
+
+FIXTURE(limit) {
+	struct memio m;
+	char *group;
+	char path[PATH_MAX];
+	const char *key[KEYS];		/* in the order in which they are shown */
+	int keys;
+	char device[64];
+	uint64_t rate[KEYS][WAYS];	/* what should hold */
+};
+
+FIXTURE_SETUP(limit)
+{
+	const char *why = memio_begin(&self->m);
+	static const char * const keys[] = { "total", "cpu", "io", "default" };
+	struct memio_file *f;
+	char path[PATH_MAX];
+	int i;
+
+	if (why)
+		SKIP(return, "%s", why);
+	self->group = memio_group(&self->m, "a");
+	ASSERT_NE(NULL, self->group);
+	set_path(self->path, "%s/memio.limit", self->group);
+
+	for (i = 0; i < (int)ARRAY_SIZE(keys); i++)
+		self->key[self->keys++] = keys[i];
+	/* and a device, if there is one */
+	f = malloc(sizeof(*f));
+	ASSERT_NE(NULL, f);
+	set_path(path, "%s/memio.stat", self->m.root);
+	ASSERT_EQ(0, memio_read(path, MEMIO_STAT, f)) TH_LOG("%s", f->why);
+	for (i = 0; i < f->lines && self->keys < KEYS; i++)
+		if (memio_is_device(&f->line[i])) {
+			snprintf(self->device, sizeof(self->device), "%s", f->line[i].key);
+			self->key[self->keys++] = self->device;
+		}
+	free(f);
+	memset(self->rate, 0xff, sizeof(self->rate));
+}
+
+FIXTURE_TEARDOWN(limit)
+{
+	memio_end(&self->m);
+}
+
+/* What the file should say. */
+static void expected(struct _test_data_limit *self, char *text)
+{
+	int k, w, any;
+
+	*text = 0;
+	for (k = 0; k < self->keys; k++) {
+		for (any = w = 0; w < WAYS; w++) {
+			if (self->rate[k][w] == MAX)
+				continue;
+			if (!any++)
+				text += sprintf(text, "%s", self->key[k]);
+			text += sprintf(text, " %s=%llu", ways[w],
+					(unsigned long long)self->rate[k][w]);
+		}
+		if (any)
+			text += sprintf(text, "\n");
+	}
+}
+
+static bool as_expected(struct _test_data_limit *self)
+{
+	char want[4096], got[4096];
+
+	expected(self, want);
+	if (read_file(self->path, got, sizeof(got)) < 0)
+		return false;
+	if (!strcmp(want, got))
+		return true;
+	ksft_print_msg("got \"%s\", wanted \"%s\"\n", got, want);
+	return false;
+}
+
+MEMIO_TEST(limit, where)
+{
+	char path[PATH_MAX], text[4096];
+	struct stat st;
+
+	ASSERT_EQ(0, stat(self->path, &st));
+	EXPECT_EQ(0644, st.st_mode & 07777);
+	EXPECT_EQ(0, read_file(self->path, text, sizeof(text)));
+	set_path(path, "%s/memio.limit", self->m.root);
+	EXPECT_EQ(-1, access(path, F_OK));
+}
+
+MEMIO_TEST(limit, accepted)
+{
+	char text[256];
+	int k, w;
+
+	for (k = 0; k < self->keys; k++) {
+		for (w = 0; w < WAYS; w++) {
+			self->rate[k][w] = 1000000007ULL * (k + 1) + w;
+			sprintf(text, "%s %s=%llu%s", self->key[k], ways[w],
+				(unsigned long long)self->rate[k][w], w ? "\n" : "");
+			EXPECT_EQ(0, write_file(self->path, text)) TH_LOG("%s", text);
+			EXPECT_TRUE(as_expected(self));
+		}
+		/* all at once, in another order */
+		sprintf(text, " %s\twbps=1  bps=1125899906842624 rbps=max ", self->key[k]);
+		self->rate[k][0] = 1ULL << 50;
+		self->rate[k][1] = MAX;
+		self->rate[k][2] = 1;
+		EXPECT_EQ(0, write_file(self->path, text)) TH_LOG("%s", text);
+		EXPECT_TRUE(as_expected(self));
+	}
+	for (k = 0; k < self->keys; k++) {
+		sprintf(text, "%s bps=max rbps=max wbps=max", self->key[k]);
+		memset(self->rate[k], 0xff, sizeof(self->rate[k]));
+		EXPECT_EQ(0, write_file(self->path, text)) TH_LOG("%s", text);
+		EXPECT_TRUE(as_expected(self));
+	}
+}
+
+MEMIO_TEST(limit, refused)
+{
+	static const struct {
+		const char *written;
+		int error;
+	} bad[] = {
+		{ "total", EINVAL }, { "\n", EINVAL }, { "bps=1", EINVAL },
+		{ "total bps=", EINVAL }, { "total bps=-1", EINVAL }, { "total bps=+1", EINVAL },
+		{ "total bps=1k", EINVAL }, { "total bps=0x1", EINVAL },
+		{ "total bps=1 bps=1", EINVAL }, { "total bps=1\nio bps=1", EINVAL },
+		{ "total iops=1", EINVAL }, { "total 1", EINVAL },
+		{ "nowhere bps", EINVAL }, { "nowhere bps=x", EINVAL },
+		{ "nowhere bps=0", ERANGE },
+		{ "nowhere bps=1", ENODEV }, { "0:0 bps=1", ENODEV }, { "Total bps=1", ENODEV },
+		{ "lo bps=max", ENODEV },
+		{ "total bps=0", ERANGE }, { "total rbps=1125899906842625", ERANGE },
+		{ "io bps=18446744073709551616", ERANGE }, { "total bps=5 rbps=0", ERANGE },
+	};
+	unsigned int i;
+
+	ASSERT_EQ(0, write_file(self->path, "total rbps=1234567890123"));
+	self->rate[0][1] = 1234567890123;
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(-bad[i].error, write_file(self->path, bad[i].written))
+			TH_LOG("'%s'", bad[i].written);
+		EXPECT_TRUE(as_expected(self)) TH_LOG("after '%s'", bad[i].written);
+	}
+}
+
+static unsigned int seed;
+
+static unsigned int any(unsigned int below)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (unsigned long long)(seed >> 4) * below >> 28;
+}
+
+/* A line that is right, and what it sets */
+static void make_line(struct _test_data_limit *self, char *text, uint64_t (*rate)[WAYS])
+{
+	int k = any(self->keys), w = any(WAYS), n = 1 + any(WAYS);
+	uint64_t r;
+
+	text += sprintf(text, "%s", self->key[k]);
+	while (n--) {
+		/* So large that nobody is stopped. */
+		r = any(3) ? (1ULL << 40) + any(1 << 20) : MAX;
+		rate[k][w] = r;
+		if (r == MAX)
+			text += sprintf(text, " %s=max", ways[w]);
+		else
+			text += sprintf(text, " %s=%llu", ways[w], (unsigned long long)r);
+		w = (w + 1) % WAYS;
+	}
+}
+
+/* A byte is changed, inserted or lost. */
+static void spoil(char *text)
+{
+	static const char bytes[] = "0123456789=x.- \t\nmaxbpsrwtlo:e\x7f\xff";
+	unsigned int at = any(strlen(text));
+
+	switch (any(3)) {
+	case 0:
+		text[at] = bytes[any(sizeof(bytes) - 1)];
+		break;
+	case 1:
+		memmove(text + at + 1, text + at, strlen(text + at) + 1);
+		text[at] = bytes[any(sizeof(bytes) - 1)];
+		break;
+	default:
+		memmove(text + at, text + at + 1, strlen(text + at));
+	}
+}
+
+/* Without a model of what spoilt lines mean: those that are accepted are made good again. */
+MEMIO_TEST(limit, fuzz)
+{
+	char text[512], before[4096], after[4096];
+	uint64_t rate[KEYS][WAYS];
+	char *other = memio_group(&self->m, "b"), *line;
+	int i, n, ret, refused = 0;
+
+	ASSERT_NE(NULL, other);
+	/* So that limits are not switched off and on each time. */
+	ASSERT_EQ(0, cg_write(other, "memio.limit", "total bps=1125899906842624"));
+	seed = 1;
+	for (i = 0; i < FUZZ; i++) {
+		memcpy(rate, self->rate, sizeof(rate));
+		make_line(self, text, rate);
+		if (!any(8)) {
+			ASSERT_EQ(0, write_file(self->path, text)) TH_LOG("'%s'", text);
+			memcpy(self->rate, rate, sizeof(rate));
+			ASSERT_TRUE(as_expected(self)) TH_LOG("after '%s'", text);
+			continue;
+		}
+		for (n = 1 + any(3); n && strlen(text) > 1; n--)
+			spoil(text);
+		ASSERT_LE(0, read_file(self->path, before, sizeof(before)));
+		ret = write_file(self->path, text);
+		ASSERT_TRUE(!ret || ret == -EINVAL || ret == -ERANGE || ret == -ENODEV)
+			TH_LOG("'%s': %d", text, ret);
+		ASSERT_LE(0, read_file(self->path, after, sizeof(after)));
+		if (ret) {
+			refused++;
+			ASSERT_STREQ(before, after) TH_LOG("after '%s'", text);
+			continue;
+		}
+		/* It may be a device that is not one of the keys. */
+		for (line = strtok(after, "\n"); line; line = strtok(NULL, "\n")) {
+			snprintf(text, sizeof(text), "%.*s bps=max rbps=max wbps=max",
+				 (int)strcspn(line, " "), line);
+			ASSERT_EQ(0, write_file(self->path, text)) TH_LOG("'%s'", text);
+		}
+		memset(self->rate, 0xff, sizeof(self->rate));
+		ASSERT_TRUE(as_expected(self));
+	}
+	EXPECT_LT(FUZZ / 2, refused);
+}
+
+/* A group that goes takes its limits with it. */
+MEMIO_TEST(limit, removed)
+{
+	char *below;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		below = memio_group(&self->m, "a/below");
+		ASSERT_NE(NULL, below);
+		ASSERT_EQ(0, cg_write(below, "memio.limit", "default bps=1"));
+		ASSERT_EQ(0, cg_write(below, "memio.limit", "total bps=1"));
+		ASSERT_EQ(0, rmdir(below));
+		free(below);
+	}
+	/* The controller is switched off, and on again. */
+	below = memio_group(&self->m, "a/below");
+	ASSERT_NE(NULL, below);
+	ASSERT_EQ(0, cg_write(below, "memio.limit", "total bps=1"));
+	ASSERT_EQ(0, cg_write(self->group, "cgroup.subtree_control", "-memio"));
+	ASSERT_EQ(0, cg_write(self->group, "cgroup.subtree_control", "+memio"));
+	EXPECT_EQ(0, cg_read_strcmp(below, "memio.limit", ""));
+}
+
+TEST_HARNESS_MAIN
