@@ -1,0 +1,61 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What benchmarks/active/guest has measured, beside the ledger. Source it.
+#
+#	figures LEDGER DIR BYTES	reads the ledger, and DIR, with a cache of BYTES
+#	figure_5	distribution, buffer in caches; misses while warming up and measuring
+#			by counters, by the ledger; misses measured, expected, by equation 4
+#	figure_6	what 0 to 5 CSThr leave of the cache: estimate, truth, estimates. The
+#			truth is what is not theirs: as they read at random, their hits
+#			are the part of their buffers that is in the cache.
+
+figures() {
+	figures_ledger=$1 figures_dir=$2 figures_llc=$3
+	# The ledger is large; what is wanted of each mark is little.
+	jq -c '[.marks[] | {name, probe: .cpus[7].user.l3_miss}]' "$1" >"$2/marks.json"
+}
+
+figure_5() {
+	jq -r --slurpfile marks "$figures_dir/marks.json" --argjson llc "$figures_llc" '
+		[$marks[0] | to_entries[] | select(.value.name | startswith("begin"))] as $b
+		| to_entries[] | .key as $i | .value | $b[$i] as $at
+		| ($marks[0][$at.key + 1].probe - $at.value.probe) as $true
+		| [(.distribution | gsub(" "; "_")), .bytes / $llc, .all_misses / .all_reads,
+		   $true / .all_reads, 1 - .hits, 1 - .expected, 1 - .expected_seed] | @tsv' \
+		"$figures_dir/hits.json"
+}
+
+figure_6() {
+	local k
+
+	for k in 0 1 2 3 4 5; do
+		jq -r --argjson llc "$figures_llc" --argjson k $k '
+			[.[] | select(.hits < 0.9) | {estimate: (.capacity / $llc),
+				left: (1 - $k * (.held // 0) / 5)}]
+			| [(map(.estimate) | add / length), (map(.left) | add / length), length]
+			| @tsv' "$figures_dir/cache-$k.json"
+	done
+}
+
+# The bubble: direction, bytes that it says it moved, those of the ledger
+figure_dma() {
+	local way
+
+	for way in from to; do
+		printf '%s %s %s\n' $way \
+			"$(jq '[.samples[].bubble_bytes // 0] | add' "$figures_dir/dma-$way.json")" \
+			"$(jq --arg w $way '[.marks[] | select(.name | startswith("dma:" + $w)) |
+				[.devices[] | select(.model == "nvme")][0][$w + "_bytes"]] |
+				.[1] - .[0]' "$figures_ledger")"
+	done
+}
+
+# errors A B CONDITION: of columns A and B of figure 5 on standard input, where CONDITION
+# (of awk, on misses and caches) holds: mean and largest distance, in percent of all reads, and how many
+errors() {
+	awk -v a="$1" -v b="$2" 'function abs(x) { return x < 0 ? -x : x }
+		{ misses = $5; caches = $2 }
+		'"$3"' { e = abs($a - $b); sum += e; n++; if (e > most) most = e }
+		END { printf "%.2f %.2f %d\n", n ? 100 * sum / n : 0, 100 * most, n }'
+}

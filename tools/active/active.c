@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * memio active: the command; active.h has the way of the data
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "active.h"
+#include "command.h"
+#include "number.h"
+
+static void usage(FILE *to)
+{
+	fputs("usage: memio active run [OPTION...] -- COMMAND [ARG...]\n"
+	      "       memio active calibrate|probe [OPTION...]\n"
+	      "       memio active predict [--llc SIZE] [--bandwidth SIZE] [FILE]\n"
+	      "       memio active plot -o PICTURE [FILE]\n"
+	      "\n"
+	      "What does an application need? Takes cache (CSThr) and bandwidth (BWThr) away from\n"
+	      "it, from other cores, and looks how much slower it gets.\n"
+	      "\n"
+	      "  run         COMMAND beside all combinations; what it is interrupted in goes on\n"
+	      "              when it is called again\n"
+	      "  calibrate   how much the interferers leave; 'run' does it first\n"
+	      "  probe       the probabilistic benchmark: hits against what is expected\n"
+	      "  predict     how fast with so much cache and bandwidth (bytes a second)\n"
+	      "  plot        curves and surface of what 'run' has measured\n"
+	      "\n"
+	      "  --storage N         up to N CSThr, 0 to 5 (default 5; of probe: 0)\n"
+	      "  --bandwidth N       up to N BWThr, 0 to 3 (default 3; of probe: 0)\n"
+	      "  --reps N            runs of each combination (default 3)\n"
+	      "  --axes              no combinations: one kind at a time\n"
+	      "  -o, --output FILE   results, JSON (default " ACTIVE_FILE "; calibrate: none)\n"
+	      "  --fresh             begin anew, whatever is in it\n"
+	      "  --calibration FILE  use that of an earlier run\n"
+	      "  --quick             calibrate in a tenth of the time; probe: in a third\n"
+	      "  --metric M          time, cpu or misses (default: that of the file, else time)\n"
+	      "  --threshold P       slower is what takes P % longer (default 5)\n"
+	      "  --processes N       divide what is used by N (default: as many as COMMAND is)\n"
+	      "  --cores N           of the command (default 1)\n"
+	      "  --cpu N             on this CPU (default: the last)\n"
+	      "  --caches L1,L2,L3   sizes, if the machine does not say the right ones\n"
+	      "  --misses rCODE      event that counts misses of the last cache\n"
+	      "  --strict            refuse what takes from both resources at once\n"
+	      "  --any-status        COMMAND may fail\n"
+	      "  --show              COMMAND's output; on standard error with --json\n"
+	      "  --dma RATE[,RATE]   beside devices that move so many bytes a second, too\n"
+	      "  --disk DEVICE, --file FILE, --host ADDRESS\n"
+	      "                      with which: reads and writes with O_DIRECT, or UDP\n"
+	      "  --direction D       from (the device; default) or to it\n"
+	      "  --overwrite         what is on the disk or in the file may be lost\n"
+	      "  --buffer SIZE       probe: only this one, more than the last cache\n"
+	      "  --additions N       probe: 1, 10, 100 after each read (default 1)\n"
+	      "  --mark COMMAND      probe: sh -c COMMAND before and after each measurement\n"
+	      "  --llc SIZE          predict: with so much cache\n"
+	      "                      SIZE and RATE: bytes; K, M and G are powers of 1024, while\n"
+	      "                      what is printed as MB/s and GB/s has powers of 1000\n"
+	      "  --json, --quiet, --verbose, --help\n"
+	      "\n"
+	      "Status: 0 done, 1 predicted beyond what was measured, 2 wrong arguments, 3 it\n"
+	      "failed; 128 + N: interrupted by signal N\n", to);
+}
+
+/* Where: hwloc says, within what this process may use */
+static bool find_place(struct active *a, bool io)
+{
+	hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
+	hwloc_topology_t topology;
+	unsigned int i;
+	bool good;
+
+	if (!allowed || hwloc_topology_init(&topology) ||
+	    hwloc_topology_set_cache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL) ||
+	    hwloc_topology_load(topology) ||
+	    hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_THREAD)) {
+		complain_errno("looking at the machine");
+		return false;
+	}
+	good = place(topology, allowed, a->cores, a->cpu, io, &a->at);
+	if (!good)
+		complain("%s. What it may use is said by taskset, and by cpuset.cpus.effective of its cgroup",
+			 a->at.error);
+	for (i = 0; i < PLACE_LEVELS; i++)
+		if (a->caches[i])
+			a->at.bytes[i] = a->caches[i];
+	if (good && !a->at.bytes[LLC]) {
+		complain("the sizes of the caches are not known here; say --caches L1,L2,L3, for example 32K,256K,20M");
+		good = false;
+	}
+	if (good && a->at.bytes[LLC] < PATTERN_MIN) {
+		complain("a last cache of %lu bytes: less than %u is not looked at",
+			 (unsigned long)a->at.bytes[LLC], PATTERN_MIN);
+		good = false;
+	}
+	/* read_times() has the largest buffer: eight times that. */
+	if (good && a->at.bytes[LLC] > PATTERN_MAX / 8) {
+		complain("a last cache of %llu MiB: more than %llu is not looked at",
+			 (unsigned long long)a->at.bytes[LLC] >> 20, PATTERN_MAX >> 23);
+		good = false;
+	}
+	hwloc_topology_destroy(topology);
+	hwloc_bitmap_free(allowed);
+	return good;
+}
+
+static bool rates(const char *text, struct active *a)
+{
+	a->bubble.rates = 0;
+	while (a->bubble.rates < BUBBLE_MAX) {
+		const uint64_t rate = size_of(text, &text);
+
+		if (rate < 1000)
+			break;
+		a->bubble.rate[a->bubble.rates++] = rate;
+		if (!*text)
+			return true;
+		if (*text++ != ',')
+			break;
+	}
+	complain("--dma: up to %d rates in bytes a second, as 100M,400M", BUBBLE_MAX);
+	return false;
+}
+
+static bool bubble_makes_sense(const struct active *a)
+{
+	const int with = !!a->bubble.disk + !!a->bubble.file + !!a->bubble.host;
+	struct in_addr host = { 0 };
+
+	if (!a->bubble.rates && !with)
+		return true;
+	if (!a->bubble.rates || with != 1) {
+		complain("DMA takes --dma RATE and one of --disk DEVICE, --file FILE, --host ADDRESS");
+		return false;
+	}
+	if (a->bubble.host && !a->bubble.to) {
+		complain("--host: what is sent is read by the device: --direction to");
+		return false;
+	}
+	if (a->bubble.host && inet_pton(AF_INET, a->bubble.host, &host) != 1) {
+		complain("--host '%s' is no IPv4 address", a->bubble.host);
+		return false;
+	}
+	if (a->bubble.host && ntohl(host.s_addr) >> 24 == IN_LOOPBACKNET)
+		complain("--host %s is this machine: nothing is moved by a device", a->bubble.host);
+	if (a->bubble.disk && a->bubble.to && !a->bubble.overwrite) {
+		complain("--direction to writes to %s, and what is on it is lost; --overwrite says that it may be",
+			 a->bubble.disk);
+		return false;
+	}
+	return true;
+}
+
+static int just_calibrate(struct active *a)
+{
+	struct run r = { .calibrated = true };
+
+	if (!calibrate(a, &r.calibration))
+		return STATUS_FAILED;
+	if (a->file && !run_save(a, &r))
+		return STATUS_FAILED;
+	if (a->json) {
+		json_t *j = calibration_json(&r.calibration);
+
+		json_dumpf(j, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+		putchar('\n');
+		json_decref(j);
+	} else {
+		calibration_print(a, &r.calibration);
+	}
+	return STATUS_OK;
+}
+
+enum {
+	OPT_STORAGE = 256, OPT_BANDWIDTH, OPT_REPS, OPT_AXES, OPT_FRESH, OPT_CALIBRATION, OPT_QUICK,
+	OPT_METRIC, OPT_THRESHOLD, OPT_PROCESSES, OPT_CORES, OPT_CPU, OPT_CACHES, OPT_MISSES,
+	OPT_STRICT, OPT_ANY, OPT_SHOW, OPT_DMA, OPT_DISK, OPT_FILE, OPT_HOST, OPT_DIRECTION,
+	OPT_OVERWRITE, OPT_BUFFER, OPT_ADDITIONS, OPT_MARK, OPT_LLC, OPT_JSON, OPT_QUIET,
+	OPT_VERBOSE
+};
+
+static const struct option options[] = {
+	{ "storage", required_argument, NULL, OPT_STORAGE },
+	{ "bandwidth", required_argument, NULL, OPT_BANDWIDTH },
+	{ "reps", required_argument, NULL, OPT_REPS },
+	{ "axes", no_argument, NULL, OPT_AXES },
+	{ "output", required_argument, NULL, 'o' },
+	{ "fresh", no_argument, NULL, OPT_FRESH },
+	{ "calibration", required_argument, NULL, OPT_CALIBRATION },
+	{ "quick", no_argument, NULL, OPT_QUICK },
+	{ "metric", required_argument, NULL, OPT_METRIC },
+	{ "threshold", required_argument, NULL, OPT_THRESHOLD },
+	{ "processes", required_argument, NULL, OPT_PROCESSES },
+	{ "cores", required_argument, NULL, OPT_CORES },
+	{ "cpu", required_argument, NULL, OPT_CPU },
+	{ "caches", required_argument, NULL, OPT_CACHES },
+	{ "misses", required_argument, NULL, OPT_MISSES },
+	{ "strict", no_argument, NULL, OPT_STRICT },
+	{ "any-status", no_argument, NULL, OPT_ANY },
+	{ "show", no_argument, NULL, OPT_SHOW },
+	{ "dma", required_argument, NULL, OPT_DMA },
+	{ "disk", required_argument, NULL, OPT_DISK },
+	{ "file", required_argument, NULL, OPT_FILE },
+	{ "host", required_argument, NULL, OPT_HOST },
+	{ "direction", required_argument, NULL, OPT_DIRECTION },
+	{ "overwrite", no_argument, NULL, OPT_OVERWRITE },
+	{ "buffer", required_argument, NULL, OPT_BUFFER },
+	{ "additions", required_argument, NULL, OPT_ADDITIONS },
+	{ "mark", required_argument, NULL, OPT_MARK },
+	{ "llc", required_argument, NULL, OPT_LLC },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "quiet", no_argument, NULL, OPT_QUIET },
+	{ "verbose", no_argument, NULL, OPT_VERBOSE },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 }
+};
+
+/* What the subcommands' defaults and their limits depend on */
+struct asked {
+	int storage;
+	bool reps, additions;
+	const char *bandwidth_text, *llc;
+};
+
+/* Of an option of another subcommand nobody is to think that it did something. */
+static bool are_its_own(const struct active *a, const struct asked *asked, const char *what)
+{
+	const bool probing = !strcmp(what, "probe"), running = !strcmp(what, "run");
+	const struct {
+		bool given;
+		const char *option, *of;
+	} others[] = {
+		{ asked->llc, "--llc", "predict; the caches' sizes are --caches L1,L2,L3" },
+		{ probing && a->file, "-o", "run and calibrate; probe has --json" },
+		{ !probing && a->mark, "--mark", "probe" },
+		{ !probing && a->buffer, "--buffer", "probe" },
+		{ !probing && asked->additions, "--additions", "probe" },
+		{ !running && a->bubble.rates, "--dma", "run" },
+		{ !running && asked->reps, "--reps", "run" },
+		{ !running && a->metric, "--metric", "run, predict and plot" },
+		{ !running && a->calibration, "--calibration", "run" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		if (!others[i].given)
+			continue;
+		complain("%s: %s is of %s", what, others[i].option, others[i].of);
+		return false;
+	}
+	return true;
+}
+
+static bool buffer_size(const char *text, uint64_t *bytes)
+{
+	const char *end;
+
+	*bytes = size_of(text, &end);
+	if (!*end && *bytes >= PATTERN_MIN && *bytes <= PATTERN_MAX)
+		return true;
+	complain("--buffer '%s': from %uM to %lluG", text, PATTERN_MIN >> 20, PATTERN_MAX >> 30);
+	return false;
+}
+
+static bool raw_event(const char *text, uint64_t *event)
+{
+	char *end = NULL;
+
+	errno = 0;
+	*event = *text == 'r' ? strtoull(text + 1, &end, 16) : 0;
+	if (*event && !errno && !*end)
+		return true;
+	complain("--misses '%s': a raw event of the core, as r412e", text);
+	return false;
+}
+
+static bool one_of(const char *option, const char *text, const char *const *words, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(text, words[i]))
+			return true;
+	complain("--%s '%s': there is %s, %s%s%s", option, text, words[0], words[1],
+		 n > 2 ? ", " : "", n > 2 ? words[2] : "");
+	return false;
+}
+
+static bool option(struct active *a, struct asked *asked, int opt)
+{
+	static const char *const metrics[] = { "time", "cpu", "misses" };
+	static const char *const directions[] = { "from", "to" };
+	unsigned long n = 0;
+
+	switch (opt) {
+	case OPT_STORAGE:
+		if (!number("storage", optarg, 0, STORAGE_MAX, &n))
+			return false;
+		asked->storage = n;
+		return true;
+	case OPT_BANDWIDTH:
+		/* Of predict, bytes a second */
+		asked->bandwidth_text = optarg;
+		return true;
+	case OPT_REPS:
+		if (!number("reps", optarg, 1, STATISTICS_MAX, &n))
+			return false;
+		a->repetitions = n;
+		asked->reps = true;
+		return true;
+	case OPT_THRESHOLD:
+		if (!number("threshold", optarg, 1, 1000, &n))
+			return false;
+		a->threshold = n / 100.;
+		return true;
+	case OPT_PROCESSES:
+		if (!number("processes", optarg, 1, PROCESSES_MAX, &n))
+			return false;
+		a->processes = n;
+		return true;
+	case OPT_CORES:
+		if (!number("cores", optarg, 1, PLACE_MAX, &n))
+			return false;
+		a->cores = n;
+		return true;
+	case OPT_CPU:
+		if (!number("cpu", optarg, 0, 4095, &n))
+			return false;
+		a->cpu = n;
+		return true;
+	case OPT_ADDITIONS:
+		if (!number("additions", optarg, 0, 10000, &n))
+			return false;
+		a->additions = n;
+		asked->additions = true;
+		return true;
+	case OPT_BUFFER:
+		return buffer_size(optarg, &a->buffer);
+	case OPT_CACHES:
+		return cache_sizes(optarg, a->caches, PLACE_LEVELS);
+	case OPT_MISSES:
+		return raw_event(optarg, &a->miss_event);
+	case OPT_METRIC:
+		a->metric = optarg;
+		return one_of("metric", optarg, metrics, 3);
+	case OPT_DIRECTION:
+		a->bubble.to = !strcmp(optarg, "to");
+		return one_of("direction", optarg, directions, 2);
+	case OPT_DMA:
+		return rates(optarg, a);
+	case OPT_DISK:
+		a->bubble.disk = optarg;
+		return true;
+	case OPT_FILE:
+		a->bubble.file = optarg;
+		return true;
+	case OPT_HOST:
+		a->bubble.host = optarg;
+		return true;
+	case OPT_OVERWRITE:
+		a->bubble.overwrite = true;
+		return true;
+	case 'o':
+		a->file = optarg;
+		return true;
+	case OPT_CALIBRATION:
+		a->calibration = optarg;
+		return true;
+	case OPT_MARK:
+		a->mark = optarg;
+		return true;
+	case OPT_LLC:
+		asked->llc = optarg;
+		return true;
+	case OPT_AXES:
+		a->axes = true;
+		return true;
+	case OPT_FRESH:
+		a->fresh = true;
+		return true;
+	case OPT_QUICK:
+		a->quick = true;
+		return true;
+	case OPT_STRICT:
+		a->strict = true;
+		return true;
+	case OPT_ANY:
+		a->any_status = true;
+		return true;
+	case OPT_SHOW:
+		a->show = true;
+		return true;
+	case OPT_JSON:
+		a->json = true;
+		return true;
+	case OPT_QUIET:
+		a->quiet = true;
+		return true;
+	case OPT_VERBOSE:
+		a->verbose = true;
+		return true;
+	}
+	return false;
+}
+
+/* On the machine: calibrate, probe, run */
+static int measure_it(struct active *a, const struct asked *asked, const char *what, int argc,
+		      char **argv)
+{
+	const bool probing = !strcmp(what, "probe"), running = !strcmp(what, "run");
+	unsigned long n;
+
+	a->storage = asked->storage >= 0 ? asked->storage : probing ? 0 : STORAGE_MAX;
+	a->bandwidth = probing ? 0 : BANDWIDTH_MAX;
+	if (asked->bandwidth_text) {
+		if (!number("bandwidth", asked->bandwidth_text, 0, BANDWIDTH_MAX, &n))
+			return STATUS_USAGE;
+		a->bandwidth = n;
+	}
+	if (!are_its_own(a, asked, what))
+		return STATUS_USAGE;
+	if (running && !argc) {
+		complain("run: of which command? 'memio active run -- COMMAND'");
+		return STATUS_USAGE;
+	}
+	if (!running && argc) {
+		complain("%s: '%s' is too much", what, argv[0]);
+		return STATUS_USAGE;
+	}
+	if (!bubble_makes_sense(a))
+		return STATUS_USAGE;
+	if (!find_place(a, running && a->bubble.rates))
+		return STATUS_FAILED;
+	if (a->buffer && a->buffer <= a->at.bytes[LLC]) {
+		complain("--buffer: more than the last cache, which has %llu KiB",
+			 (unsigned long long)a->at.bytes[LLC] >> 10);
+		return STATUS_USAGE;
+	}
+	if (running && !a->file)
+		a->file = ACTIVE_FILE;
+	return running ? run(a, argv) : probing ? probe_all(a) : just_calibrate(a);
+}
+
+int cmd_active(int argc, char **argv)
+{
+	struct active a = {
+		.cores = 1, .cpu = -1, .repetitions = 3, .additions = 1, .threshold = 0.05,
+	};
+	struct asked asked = { .storage = -1 };
+	int opt, status = STATUS_USAGE;
+	const char *what, *shorts;
+
+	opterr = 0;
+	optind = 1;
+	what = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
+	if (what)
+		optind = 2;
+	/* +: the command's options are its own */
+	shorts = what && !strcmp(what, "run") ? "+ho:" : "ho:";
+	while ((opt = getopt_long(argc, argv, shorts, options, NULL)) != -1) {
+		if (opt == 'h') {
+			usage(stdout);
+			return STATUS_OK;
+		}
+		if (opt == '?') {
+			complain("'%s': no such option, or without its argument; 'memio active --help' has them",
+				 argv[optind - 1]);
+			return STATUS_USAGE;
+		}
+		if (!option(&a, &asked, opt))
+			return STATUS_USAGE;
+	}
+	argc -= optind;
+	argv += optind;
+	if (!what) {
+		complain("what? run, calibrate, probe, predict or plot; 'memio active --help' tells more");
+		return STATUS_USAGE;
+	}
+	catch_interrupts();
+	if (!strcmp(what, "predict") || !strcmp(what, "plot")) {
+		const char *file = argc ? argv[0] : ACTIVE_FILE;
+
+		if (argc > 1)
+			complain("%s: one file", what);
+		else if (!strcmp(what, "plot"))
+			status = plot(&a, file, a.file);
+		else
+			status = predict(&a, asked.llc, asked.bandwidth_text, file);
+	} else if (!strcmp(what, "run") || !strcmp(what, "calibrate") || !strcmp(what, "probe")) {
+		status = measure_it(&a, &asked, what, argc, argv);
+	} else {
+		complain("no '%s'; 'memio active --help' has what there is", what);
+	}
+	if (interrupted) {
+		/* As a shell expects it of whom a signal has ended */
+		fflush(stdout);
+		signal(interrupted, SIG_DFL);
+		raise(interrupted);
+	}
+	return status;
+}

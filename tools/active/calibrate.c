@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Calibration: how much interferers leave
+ *
+ *	bandwidth	STREAM's triad on all cores says how much there is; the misses of
+ *			BWThr, 64 bytes each (equation 1), how much they take
+ *	storage		the probabilistic benchmark runs beside 0, 1, ... CSThr, with several
+ *			distributions and buffers larger than the cache; from its hits follows
+ *			the cache that it had (model.h, LRU). The mean over all is taken, and
+ *			their spread says how far it can be relied on.
+ *	each other	one BWThr beside CSThr, and the other way round (figures 7 and 8):
+ *			who misses more often then is robbed of what the other is not to touch
+ *
+ * Bandwidth is counted as the paper does it: bytes that programs ask for. A BWThr dirties
+ * its lines, so each is written back, too, and 128 bytes move for the 64 that count; STREAM
+ * stores to lines that are read before, so 32 move for 24. What BWThr take is too small
+ * beside what there is then, and what they leave too large. A counter of the memory
+ * controller would tell; not all machines have one that anybody may read.
+ *
+ * A distribution of which nearly all reads hit says little about the cache: at 97 %, one
+ * percent more or less is a third of the cache. Those above 90 % don't count.
+ *
+ * Without counters a read's time tells hits from misses: with h of reads hitting, it is
+ * h times that of a read from the cache and 1 - h times that of one from memory, both
+ * measured before, alone. A neighbour who makes memory slower looks like one who takes
+ * cache then, and BWThr is taken to miss each time. What a read takes depends on more than
+ * that (the TLB, other machines' shares of a cache): alone it has all of the cache, so
+ * what it seems to have alone is the unit in which what interferers leave is told.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "active.h"
+#include "command.h"
+#include "random.h"
+
+#define CHUNKS		32
+#define SIZES		8
+#define TOO_SURE	0.9
+#define DISTURBED	0.1	/* misses of an access more than alone; without counters, time */
+#define WINDOW_NS	2e8
+
+/* Buffers, in last caches: the paper's 30 to 74 MB of 20 */
+static const double paper[SIZES] = { 1.5, 1.8, 2.1, 2.4, 2.7, 3.0, 3.35, 3.7 };
+static const double some[] = { 1.5, 2.4, 3.7 };
+static const double one[] = { 2 };
+
+static bool is_quick(const struct distribution *d)
+{
+	return d->shape == UNIFORM || !strcmp(d->name, "Norm 4") || !strcmp(d->name, "Exp 4") ||
+	       !strcmp(d->name, "Tri 2");
+}
+
+/* --mark: another instrument looks, from another CPU */
+static void mark(const struct active *a, const struct read_times *t, const char *when)
+{
+	pid_t pid;
+
+	/* What a read takes is found out before anything is measured. */
+	if (!a->mark || (t && !t->known))
+		return;
+	pid = fork();
+	if (!pid) {
+		pin_to_cpu(a->at.interferer[a->at.interferers - 1]);
+		/* With --json, standard output is JSON and nothing else. */
+		if (a->json)
+			dup2(STDERR_FILENO, STDOUT_FILENO);
+		execl("/bin/sh", "sh", "-c", a->mark, "sh", when, (char *)NULL);
+		_exit(127);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+/*
+ * In chunks, of which the one in the middle tells the time of a read: what somebody else did
+ * on this CPU, or an interrupt, is in others.
+ */
+static bool reads(const struct pattern *p, const char *buffer, uint64_t *state, uint64_t n,
+		  unsigned int additions, double *ns)
+{
+	double took[CHUNKS];
+	unsigned int i;
+
+	for (i = 0; i < CHUNKS; i++) {
+		const double begin = thread_ns();
+
+		if (interrupted)
+			return false;
+		active_probe(p, buffer, state, n / CHUNKS, additions);
+		took[i] = (thread_ns() - begin) / (n / CHUNKS);
+	}
+	*ns = median(took, CHUNKS);
+	return true;
+}
+
+bool probe(const struct active *a, const struct pattern *p, unsigned int additions,
+	   const struct read_times *t, struct interference *in, struct probed *r)
+{
+	const uint64_t warm = reads_to_warm_up(p, a->at.bytes[LLC]) / CHUNKS * CHUNKS;
+	char *buffer = buffer_new(p->bytes), when[64], *space;
+	uint64_t state = RANDOM_SEED;
+	double before, between, after;
+	struct usage u;
+	bool good;
+	int fd;
+
+	if (!buffer)
+		return false;
+	/* One of each line, on the average, is measured. */
+	*r = (struct probed) { .reads = p->bytes / LINE_BYTES / CHUNKS * CHUNKS, .held = -1 };
+	fd = t ? -1 : misses_open(a);
+	if (!t && fd < 0) {
+		complain_errno("the counter of misses, which was there before");
+		buffer_free(buffer, p->bytes);
+		return false;
+	}
+	snprintf(when, sizeof(when), "begin:%s:%lu", p->d->name, (unsigned long)p->bytes);
+	space = strchr(when, ' ');
+	if (space)
+		*space = '_';
+	/* Whoever looks makes use of the cache, too, so it is warmed up behind that. */
+	mark(a, t, when);
+	before = misses_read(fd);
+	good = reads(p, buffer, &state, warm, additions, &r->ns);
+	between = misses_read(fd);
+	if (in)
+		interference_usage(in, STORAGE);
+	good = good && reads(p, buffer, &state, r->reads, additions, &r->ns);
+	after = misses_read(fd);
+	if (in) {
+		u = interference_usage(in, STORAGE);
+		if (u.misses >= 0 && u.done > 0)
+			r->held = 1 - u.misses / u.done;
+	}
+	mark(a, t, "end");
+	if (fd >= 0 && good && (before < 0 || between < 0 || after < 0)) {
+		complain("the counter of misses did not count all the time: others use the processor's counters, too (perf, or the NMI watchdog)");
+		good = false;
+	}
+	r->all_reads = warm + r->reads;
+	r->all_misses = fd >= 0 ? after - before : -1;
+	if (fd >= 0)
+		r->hits = 1 - (after - between) / r->reads;
+	else if (t && t->known)
+		r->hits = (t->miss_ns - r->ns) / (t->miss_ns - t->hit_ns);
+	r->hits = fmin(1, fmax(0, r->hits));
+	if (fd >= 0)
+		close(fd);
+	buffer_free(buffer, p->bytes);
+	return good;
+}
+
+bool read_times(const struct active *a, struct read_times *t)
+{
+	const uint64_t llc = a->at.bytes[LLC];
+	uint64_t small = llc / 4;
+	static struct pattern p;
+	struct probed r;
+
+	if (small < 2 * a->at.bytes[L2])
+		small = llc / 2;
+	if (small < PATTERN_MIN)
+		small = PATTERN_MIN;
+	pattern_init(&p, &distribution[DISTRIBUTIONS - 1], small);
+	*t = (struct read_times) { 0 };
+	if (!probe(a, &p, 1, t, NULL, &r))
+		return false;
+	t->hit_ns = r.ns;
+	pattern_init(&p, &distribution[DISTRIBUTIONS - 1], 8 * llc);
+	if (!probe(a, &p, 1, t, NULL, &r))
+		return false;
+	/* An eighth of them still hits. */
+	t->miss_ns = (r.ns - t->hit_ns / 8) * 8 / 7;
+	t->known = t->miss_ns > 1.2 * t->hit_ns;
+	if (!t->known)
+		complain("a read from memory takes %.1f ns, one from the cache %.1f: that is too near to tell hits from misses, and there are no counters. How much cache interferers leave stays unknown. Are the sizes of the caches right? See --caches",
+			 t->miss_ns, t->hit_ns);
+	return true;
+}
+
+/* What a kind does in a while in which all that run get on */
+static bool usage_in_window(const struct active *a, struct interference *in, enum kind kind,
+			    struct effect *e, double *bytes_s)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	struct usage all[KINDS] = { 0 };
+	bool enough;
+	unsigned int k;
+
+	for (k = 0; k < KINDS; k++)
+		interference_usage(in, k);
+	do {
+		if (interrupted)
+			return false;
+		nanosleep(&pause, NULL);
+		enough = true;
+		for (k = 0; k < KINDS; k++) {
+			const struct usage u = interference_usage(in, k);
+
+			all[k].ns += u.ns;
+			all[k].done += u.done;
+			all[k].misses = u.misses < 0 || all[k].misses < 0 ? -1 :
+					all[k].misses + u.misses;
+			if (interference_has(in, k))
+				enough &= all[k].done >= 2 * interference_bytes(a, k) / LINE_BYTES;
+		}
+	} while (!enough || all[kind].ns < WINDOW_NS);
+	e->rate = all[kind].done / all[kind].ns * 1e9;
+	e->misses = all[kind].misses < 0 ? -1 : all[kind].misses / all[kind].done;
+	if (bytes_s)
+		*bytes_s = (kind == STREAM || e->misses < 0 ? 1 : e->misses) * e->rate * LINE_BYTES;
+	return true;
+}
+
+static bool look_at(const struct active *a, unsigned int storage, unsigned int bandwidth,
+		    unsigned int stream, enum kind kind, struct effect *e, double *bytes_s)
+{
+	struct interference *in = interference_start(a, storage, bandwidth, stream);
+	bool good;
+
+	if (!in)
+		return false;
+	good = usage_in_window(a, in, kind, e, bytes_s);
+	interference_stop(in);
+	return good;
+}
+
+static bool disturbed(const struct effect *alone, const struct effect *beside)
+{
+	if (alone->misses >= 0)
+		return beside->misses > alone->misses + DISTURBED;
+	return beside->rate < alone->rate / (1 + DISTURBED);
+}
+
+/* So many, of up to @most, leave the other kind as it is alone: as far as it was measured */
+static unsigned int clean(const struct effect *beside, unsigned int most)
+{
+	unsigned int i;
+
+	for (i = 1; i <= most; i++)
+		if (!effect_known(&beside[i]) || disturbed(&beside[0], &beside[i]))
+			break;
+	return i - 1;
+}
+
+static bool bandwidths(const struct active *a, struct calibration *c, struct progress *p)
+{
+	const unsigned int cores = a->at.interferers;
+	struct effect e;
+	unsigned int i;
+
+	progress(p, "all bandwidth");
+	if (!look_at(a, 0, 0, cores, STREAM, &e, &c->total))
+		return false;
+	for (i = 1; i <= c->bandwidth; i++) {
+		progress(p, "%u BWThr", i);
+		if (!look_at(a, 0, i, 0, BANDWIDTH, &e, &c->taken[i]))
+			return false;
+		if (i == 1)
+			c->bandwidth_beside[0] = e;
+	}
+	for (i = 0; i <= c->bandwidth; i++)
+		c->left[i] = fmax(0, c->total - c->taken[i]);
+	/* Each other: where there are cores for both */
+	for (i = 1; c->bandwidth && i <= c->storage && i + 1 <= cores; i++) {
+		progress(p, "1 BWThr beside %u CSThr", i);
+		if (!look_at(a, i, 1, 0, BANDWIDTH, &c->bandwidth_beside[i], NULL))
+			return false;
+	}
+	for (i = 0; c->storage && i <= c->bandwidth && i + 1 <= cores; i++) {
+		progress(p, "1 CSThr beside %u BWThr", i);
+		if (!look_at(a, 1, i, 0, STORAGE, &c->storage_beside[i], NULL))
+			return false;
+	}
+	c->clean_storage = clean(c->bandwidth_beside, c->storage);
+	c->clean_bandwidth = clean(c->storage_beside, c->bandwidth);
+	return true;
+}
+
+/* The cache that the benchmark has now, by each distribution and size */
+static bool capacities(const struct active *a, const struct read_times *t, struct progress *p,
+		       unsigned int storage, struct interval *c)
+{
+	const double *size = a->quick ? one : some;
+	const size_t sizes = a->quick ? 1 : sizeof(some) / sizeof(*some);
+	double v[DISTRIBUTIONS * SIZES];
+	static struct pattern pattern;
+	size_t n = 0, i, k;
+
+	if (t && !t->known) {
+		*c = (struct interval) { 0 };
+		return true;
+	}
+	for (i = 0; i < DISTRIBUTIONS; i++) {
+		if (a->quick && !is_quick(&distribution[i]))
+			continue;
+		for (k = 0; k < sizes; k++) {
+			struct probed r;
+
+			pattern_init(&pattern, &distribution[i], size[k] * a->at.bytes[LLC]);
+			progress(p, "cache beside %u CSThr, %s", storage, distribution[i].name);
+			if (!probe(a, &pattern, 1, t, NULL, &r))
+				return false;
+			if (r.hits < TOO_SURE)
+				v[n++] = capacity(&pattern, LRU, r.hits);
+		}
+	}
+	*c = interval_of(v, n);
+	return true;
+}
+
+static unsigned int distributions(const struct active *a)
+{
+	unsigned int n = 0, i;
+
+	for (i = 0; i < DISTRIBUTIONS; i++)
+		n += !a->quick || is_quick(&distribution[i]);
+	return n;
+}
+
+static void alone_is_all(const struct active *a, struct calibration *c)
+{
+	const double alone = c->capacity[0].mean;
+	unsigned int i;
+
+	for (i = 0; i <= c->storage; i++) {
+		const double unit = alone > 0 ? a->at.bytes[LLC] / alone : 0;
+
+		/* Of nothing there is no part. */
+		if (!unit)
+			c->capacity[i].n = 0;
+		c->capacity[i].mean *= unit;
+		c->capacity[i].low *= unit;
+		c->capacity[i].high *= unit;
+	}
+}
+
+bool calibrate(const struct active *a, struct calibration *c)
+{
+	const unsigned int cores = a->at.interferers;
+	struct read_times times, *t = NULL;
+	struct progress p;
+	bool good = true;
+	unsigned int i, probes;
+
+	memset(c, 0, sizeof(*c));
+	for (i = 0; i <= STORAGE_MAX; i++)
+		c->bandwidth_beside[i] = EFFECT_UNKNOWN;
+	for (i = 0; i <= BANDWIDTH_MAX; i++)
+		c->storage_beside[i] = EFFECT_UNKNOWN;
+	memcpy(c->bytes, a->at.bytes, sizeof(c->bytes));
+	c->storage = least(a->storage, cores);
+	c->bandwidth = least(a->bandwidth, cores);
+	pin_to_cpu(a->at.command[0]);
+	c->counters = counters_here(a);
+	probes = distributions(a) * (a->quick ? 1 : sizeof(some) / sizeof(*some));
+	progress_begin(&p, a, (c->storage + 1) * probes + 1 + c->bandwidth +
+		       (c->bandwidth ? least(c->storage, cores - 1) : 0) +
+		       (c->storage ? least(c->bandwidth, cores - 1) + 1 : 0));
+	if (!c->counters) {
+		t = &times;
+		good = read_times(a, t);
+	}
+	good = good && (!cores || bandwidths(a, c, &p));
+	for (i = 0; i <= c->storage && good; i++) {
+		struct interference *in = interference_start(a, i, 0, 0);
+
+		good = in && capacities(a, t, &p, i, &c->capacity[i]);
+		interference_stop(in);
+	}
+	progress_end(&p);
+	if (good && t)
+		alone_is_all(a, c);
+	return good;
+}
+
+static void size_text(double bytes, char text[16])
+{
+	if (bytes < 10 * 1048576.)
+		snprintf(text, 16, "%.0fK", bytes / 1024);
+	else
+		snprintf(text, 16, "%.1fM", bytes / 1048576);
+}
+
+static void misses_text(double misses, char text[16])
+{
+	if (misses < 0)
+		snprintf(text, 16, "-");
+	else
+		snprintf(text, 16, "%.1f %%", misses * 100);
+}
+
+void calibration_print(const struct active *a, const struct calibration *c)
+{
+	char x[16], y[16], z[16];
+	unsigned int i;
+
+	size_text(c->bytes[LLC], x);
+	printf("Cache: %s, misses by %s\n", x, c->counters ? "counters" : "the time of reads");
+	for (i = 0; i <= c->storage; i++) {
+		if (!c->capacity[i].n) {
+			printf("  %u CSThr leave an unknown part of it\n", i);
+			continue;
+		}
+		size_text(c->capacity[i].mean, x);
+		size_text(c->capacity[i].low, y);
+		size_text(c->capacity[i].high, z);
+		printf("  %u CSThr leave %8s of it (%s to %s, by %zu estimates)\n", i, x, y, z,
+		       c->capacity[i].n);
+	}
+	printf("Bandwidth: %.2f GB/s on %u cores (STREAM)\n", c->total / 1e9, a->at.interferers);
+	for (i = 1; i <= c->bandwidth; i++)
+		printf("  %u BWThr take %6.2f GB/s and leave %6.2f\n", i, c->taken[i] / 1e9,
+		       c->left[i] / 1e9);
+	puts("Each beside the other: million accesses a second, and how many miss");
+	for (i = 0; i <= c->storage; i++) {
+		if (!effect_known(&c->bandwidth_beside[i]))
+			continue;
+		misses_text(c->bandwidth_beside[i].misses, x);
+		printf("  1 BWThr beside %u CSThr: %8.2f %8s\n", i,
+		       c->bandwidth_beside[i].rate / 1e6, x);
+	}
+	for (i = 0; i <= c->bandwidth; i++) {
+		if (!effect_known(&c->storage_beside[i]))
+			continue;
+		misses_text(c->storage_beside[i].misses, x);
+		printf("  1 CSThr beside %u BWThr: %8.2f %8s\n", i, c->storage_beside[i].rate / 1e6,
+		       x);
+	}
+}
+
+/* ---- figures 5 and 6 ---- */
+
+static void probe_json(json_t *list, const struct pattern *p, unsigned int storage,
+		       unsigned int additions, const struct probed *r, double cache)
+{
+	json_t *j = json_pack("{s:s, s:I, s:i, s:i, s:I, s:f, s:f}", "distribution", p->d->name,
+			      "bytes", (json_int_t)p->bytes, "storage", storage, "additions",
+			      additions, "reads", (json_int_t)r->reads, "ns", r->ns, "hits",
+			      r->hits);
+
+	json_object_set_new(j, "expected", json_real(hit_rate(p, LRU, cache)));
+	json_object_set_new(j, "expected_seed", json_real(hit_rate(p, SEED, cache)));
+	json_object_set_new(j, "capacity", json_real(capacity(p, LRU, r->hits)));
+	json_object_set_new(j, "capacity_seed", json_real(capacity(p, SEED, r->hits)));
+	json_object_set_new(j, "all_reads", json_integer(r->all_reads));
+	json_object_set_new(j, "all_misses", r->all_misses < 0 ? json_null() :
+			    json_real(r->all_misses));
+	json_object_set_new(j, "held", r->held < 0 ? json_null() : json_real(r->held));
+	json_array_append_new(list, j);
+}
+
+int probe_all(const struct active *a)
+{
+	const double only = (double)a->buffer / a->at.bytes[LLC];
+	const size_t sizes = a->buffer ? 1 : SIZES;
+	const double *size = a->buffer ? &only : paper;
+	const double llc = a->at.bytes[LLC];
+	struct read_times times, *t = NULL;
+	json_t *list = json_array();
+	static struct pattern pattern;
+	struct interference *in;
+	bool good = true;
+	struct progress p;
+	size_t i, k;
+
+	pin_to_cpu(a->at.command[0]);
+	if (!counters_here(a)) {
+		t = &times;
+		/* It has said what is wrong if they are not known. */
+		good = read_times(a, t) && t->known;
+	}
+	in = good ? interference_start(a, a->storage, a->bandwidth, 0) : NULL;
+	good = in;
+	progress_begin(&p, a, sizes * distributions(a));
+	if (!a->json)
+		printf("%-8s %10s %8s %10s %10s %12s\n", "", "buffer", "hits", "expected",
+		       "equation 4", "cache it had");
+	for (k = 0; k < sizes && good; k++) {
+		for (i = 0; i < DISTRIBUTIONS && good; i++) {
+			char buffer[16], had[16];
+			struct probed r;
+
+			if (a->quick && !is_quick(&distribution[i]))
+				continue;
+			pattern_init(&pattern, &distribution[i], size[k] * llc);
+			progress(&p, "%s", distribution[i].name);
+			good = probe(a, &pattern, a->additions, t, in, &r);
+			if (!good)
+				break;
+			probe_json(list, &pattern, a->storage, a->additions, &r, llc);
+			size_text(pattern.bytes, buffer);
+			size_text(capacity(&pattern, LRU, r.hits), had);
+			if (!a->json)
+				printf("%-8s %10s %8.4f %10.4f %10.4f %12s\n", distribution[i].name,
+				       buffer, r.hits, hit_rate(&pattern, LRU, llc),
+				       hit_rate(&pattern, SEED, llc), had);
+		}
+	}
+	progress_end(&p);
+	interference_stop(in);
+	if (good && a->json) {
+		json_dumpf(list, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(8));
+		putchar('\n');
+	}
+	json_decref(list);
+	return good ? STATUS_OK : STATUS_FAILED;
+}

@@ -1,0 +1,829 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * memio active run: a command among interferers
+ *
+ * Every point of the grid (so many CSThr, so many BWThr, a rate of DMA) is run so many
+ * times. A repetition goes through all points before the next begins, so what drifts in
+ * hours hits all of them. The first run of all is not counted: it brings programs and data
+ * into memory, and shows how many processes the command is. Before each run the
+ * interferers are started and have been through their buffers; they run until the command
+ * has ended: its first process, that is. The command is a process group of its own, and
+ * what is left of that is killed then.
+ *
+ * What the command does is its wall-clock time (--metric time), its processor time, or its
+ * misses of the last cache; slower is the mean over repetitions beside that of its runs
+ * alone. Time is of no use where interferers and command share real cores, as in a
+ * virtual machine with too many CPUs; misses are, there as well.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "active.h"
+#include "bubble.h"
+#include "command.h"
+
+/* --metric; the first one is the default */
+static const struct {
+	const char *name, *unit;
+} metrics[] = {
+	{ "time", "long" }, { "cpu", "much processor time" }, { "misses", "many misses" },
+};
+
+#define METRICS	(sizeof(metrics) / sizeof(*metrics))
+
+volatile sig_atomic_t interrupted;
+static volatile pid_t group;		/* of the command, while it runs */
+
+static void interrupt(int sig)
+{
+	/* The second time, whoever does not listen is killed. */
+	if (group > 0)
+		kill(-group, interrupted ? SIGKILL : sig);
+	interrupted = sig;
+}
+
+/* What is ignored stays so, for the command, too: nohup lets both go on. */
+static void set_interrupts(void (*handler)(int))
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction act = { .sa_handler = handler }, was;
+	size_t i;
+
+	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (!sigaction(signals[i], NULL, &was) && was.sa_handler != SIG_IGN)
+			sigaction(signals[i], &act, NULL);
+}
+
+void catch_interrupts(void)
+{
+	/* With SIGCHLD ignored, as it may be inherited, nobody could be waited for. */
+	signal(SIGCHLD, SIG_DFL);
+	set_interrupts(interrupt);
+}
+
+/* ---- one run ---- */
+
+/* So many of a group's processes have no child of their own, now */
+static unsigned int leaves(pid_t of)
+{
+	int pid[1024], parent[1024];
+	unsigned int n = 0, i, k, found = 0;
+	DIR *dir = opendir("/proc");
+	struct dirent *e;
+
+	while (dir && n < 1024 && (e = readdir(dir))) {
+		char path[300], text[512], state;
+		const char *behind;
+		int pgrp;
+		ssize_t got;
+		int fd;
+
+		if (e->d_name[0] < '1' || e->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/stat", e->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		got = read(fd, text, sizeof(text) - 1);
+		close(fd);
+		text[got > 0 ? got : 0] = '\0';
+		behind = strrchr(text, ')');
+		if (!behind || sscanf(behind + 1, " %c %d %d", &state, &parent[n], &pgrp) != 3 ||
+		    pgrp != of || state == 'Z')
+			continue;
+		pid[n++] = atoi(e->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	for (i = 0; i < n; i++) {
+		for (k = 0; k < n && parent[k] != pid[i]; k++)
+			;
+		found += k == n;
+	}
+	return found;
+}
+
+/* How many processes the command is, at the most: on another core, and only once */
+struct census {
+	pthread_t thread;
+	const struct active *a;
+	volatile pid_t of;
+	volatile bool stop;
+	unsigned int most;
+};
+
+static void *take_census(void *arg)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	struct census *c = arg;
+
+	pin_to_cpu(c->a->at.interferers ? c->a->at.interferer[0] : c->a->at.io);
+	while (!c->stop) {
+		const unsigned int n = leaves(c->of);
+
+		if (n > c->most)
+			c->most = n;
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+/* Counters of the command and all its children, from its exec() on; -1 without */
+static int count_child(const struct active *a, pid_t pid, bool misses)
+{
+	struct perf_event_attr attr = {
+		.type = misses && a->miss_event ? PERF_TYPE_RAW : PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = !misses ? PERF_COUNT_HW_INSTRUCTIONS :
+			  a->miss_event ? a->miss_event : PERF_COUNT_HW_CACHE_MISSES,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.disabled = 1,
+		.inherit = 1,
+		.enable_on_exec = 1,
+		.read_format = MISSES_FORMAT,
+	};
+
+	return perf_open(&attr, pid, -1, -1);
+}
+
+/* With --json, standard output is JSON and nothing else. */
+static bool show(const struct active *a, int null)
+{
+	return (a->show && !a->json) ||
+	       dup2(a->show ? STDERR_FILENO : null, STDOUT_FILENO) >= 0;
+}
+
+static void child(const struct active *a, char **command, int go, int result)
+{
+	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	cpu_set_t set;
+	unsigned int i;
+	char byte;
+	int error;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpgid(0, 0);
+	set_interrupts(SIG_DFL);
+	/* One that came before was only taken note of. */
+	if (interrupted)
+		_exit(127);
+	CPU_ZERO(&set);
+	for (i = 0; i < a->at.commands; i++)
+		CPU_SET(a->at.command[i], &set);
+	if (null < 0 || sched_setaffinity(0, sizeof(set), &set) ||
+	    dup2(null, STDIN_FILENO) < 0 || !show(a, null))
+		goto fail;
+	if (read(go, &byte, 1) != 1)
+		_exit(127);
+	execvp(command[0], command);
+fail:
+	error = errno;
+	if (write(result, &error, sizeof(error)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/* How it ended; complains */
+static bool ended_well(const struct active *a, const char *name, int status)
+{
+	if (WIFSIGNALED(status)) {
+		if (!interrupted)
+			complain("%s was killed by signal %d (%s): this run does not count", name,
+				 WTERMSIG(status), strsignal(WTERMSIG(status)));
+		return false;
+	}
+	if (!WEXITSTATUS(status) || a->any_status)
+		return !interrupted;
+	if (!interrupted)
+		complain("%s ended with status %d, so its time means nothing; if that is how it ends when all is well, --any-status",
+			 name, WEXITSTATUS(status));
+	return false;
+}
+
+static double timeval_ns(const struct timeval *t)
+{
+	return t->tv_sec * 1e9 + t->tv_usec * 1e3;
+}
+
+/* What is left of the group has no business any more. */
+static void wait_for(pid_t pid, int *status, struct rusage *used)
+{
+	while (wait4(pid, status, 0, used) < 0 && errno == EINTR)
+		;
+	group = 0;
+	kill(-pid, SIGKILL);
+}
+
+static bool run_child(const struct active *a, char **command, struct sample *s,
+		      unsigned int *processes)
+{
+	struct census census = { .a = a };
+	int go[2] = { -1, -1 }, result[2], misses = -1, instructions = -1, status, error;
+	struct rusage used;
+	double begin;
+	pid_t pid;
+
+	if (interrupted)
+		return false;
+	/* Not a pipe: of a child that is gone an error is to be had, and no SIGPIPE. */
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) || pipe2(result, O_CLOEXEC)) {
+		complain_errno("a pipe");
+		if (go[0] >= 0) {
+			close(go[0]);
+			close(go[1]);
+		}
+		return false;
+	}
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		child(a, command, go[0], result[1]);
+	close(go[0]);
+	close(result[1]);
+	if (pid < 0) {
+		complain_errno("a process for %s", command[0]);
+		close(go[1]);
+		close(result[0]);
+		return false;
+	}
+	setpgid(pid, pid);
+	group = pid;
+	if (interrupted)
+		kill(-pid, SIGKILL);
+	/* Only where they mean what they say: as for the interferers */
+	if (counters_here(a)) {
+		misses = count_child(a, pid, true);
+		instructions = count_child(a, pid, false);
+	}
+	if (processes) {
+		census.of = pid;
+		if (pthread_create(&census.thread, NULL, take_census, &census))
+			processes = NULL;
+	}
+	begin = now_ns();
+	/* Who was killed before that, or could not begin, says so by its end. */
+	send(go[1], "", 1, MSG_NOSIGNAL);
+	close(go[1]);
+	wait_for(pid, &status, &used);
+	s->time_ns = now_ns() - begin;
+	s->cpu_ns = timeval_ns(&used.ru_utime) + timeval_ns(&used.ru_stime);
+	s->misses = misses_read(misses);
+	s->instructions = misses_read(instructions);
+	if (misses >= 0)
+		close(misses);
+	if (instructions >= 0)
+		close(instructions);
+	if (processes) {
+		census.stop = true;
+		pthread_join(census.thread, NULL);
+		*processes = census.most ? census.most : 1;
+	}
+	error = 0;
+	if (read(result[0], &error, sizeof(error)) != sizeof(error))
+		error = 0;
+	close(result[0]);
+	if (error) {
+		errno = error;
+		complain_errno("%s", command[0]);
+		return false;
+	}
+	return ended_well(a, command[0], status);
+}
+
+/* How many processes the command is goes to @processes, unless that is NULL. */
+static bool run_sample(const struct active *a, struct run *r, char **command, struct sample *s,
+		       unsigned int *processes)
+{
+	struct interference *in = NULL;
+	struct bubble *bubble = NULL;
+	bool good;
+
+	if (s->storage || s->bandwidth) {
+		in = interference_start(a, s->storage, s->bandwidth, 0);
+		if (!in)
+			return false;
+	}
+	if (s->bubble) {
+		bubble = bubble_start(a, r->rate[s->bubble - 1]);
+		if (!bubble) {
+			interference_stop(in);
+			return false;
+		}
+	}
+	s->interference_misses = -1;
+	s->bubble_bytes_s = -1;
+	s->bubble_bytes = -1;
+	good = run_child(a, command, s, processes);
+	if (in) {
+		const struct usage x = interference_usage(in, STORAGE);
+		const struct usage y = interference_usage(in, BANDWIDTH);
+
+		s->interference_misses = x.misses < 0 || y.misses < 0 ? -1 : x.misses + y.misses;
+	}
+	if (bubble)
+		good &= bubble_stop(bubble, &s->bubble_bytes_s, &s->bubble_bytes);
+	interference_stop(in);
+	return good;
+}
+
+/* ---- the grid ---- */
+
+static bool wanted(const struct active *a, const struct run *r, unsigned int s, unsigned int b,
+		   unsigned int k)
+{
+	if (s + b > a->at.interferers || s > r->calibration.storage || b > r->calibration.bandwidth)
+		return false;
+	return !a->axes || !!s + !!b + !!k <= 1;
+}
+
+static bool sample_there(const struct run *r, const struct sample *s)
+{
+	size_t i;
+
+	for (i = 0; i < r->samples; i++) {
+		const struct sample *o = &r->sample[i];
+
+		if (o->storage == s->storage && o->bandwidth == s->bandwidth &&
+		    o->bubble == s->bubble && o->repetition == s->repetition)
+			return true;
+	}
+	return false;
+}
+
+/* Each point that is wanted and not there yet, to @each; false ends it */
+static unsigned int grid(const struct active *a, const struct run *r, struct sample *todo)
+{
+	unsigned int n = 0, rep, s, b, k;
+
+	for (rep = 0; rep < a->repetitions; rep++) {
+		for (k = 0; k <= r->rates; k++) {
+			for (s = 0; s <= a->storage; s++) {
+				for (b = 0; b <= a->bandwidth; b++) {
+					const struct sample v = { .storage = s, .bandwidth = b,
+								  .bubble = k, .repetition = rep };
+
+					if (!wanted(a, r, s, b, k) || sample_there(r, &v))
+						continue;
+					if (todo)
+						todo[n] = v;
+					n++;
+				}
+			}
+		}
+	}
+	return n;
+}
+
+/* A run like those that count, but that what it needs is not in memory yet */
+static bool warm_up(const struct active *a, struct run *r, char **command)
+{
+	struct sample s = { 0 };
+
+	return run_sample(a, r, command, &s, r->processes ? NULL : &r->processes);
+}
+
+static bool run_grid(const struct active *a, struct run *r, char **command)
+{
+	const unsigned int n = grid(a, r, NULL);
+	struct sample *todo = calloc(n + 1, sizeof(*todo));
+	struct sample *all = reallocarray(r->sample, r->samples + n + 1, sizeof(*all));
+	struct progress p;
+	bool good = true;
+	unsigned int i;
+
+	if (all)
+		r->sample = all;
+	if (!todo || !all) {
+		complain("no memory for %u runs", n);
+		free(todo);
+		return false;
+	}
+	grid(a, r, todo);
+	progress_begin(&p, a, n + !!n);
+	if (n) {
+		progress(&p, "once before, not counted");
+		good = warm_up(a, r, command);
+	}
+	for (i = 0; i < n && good; i++) {
+		struct sample *s = &todo[i];
+
+		progress(&p, "%u storage, %u bandwidth%s, repetition %u", s->storage, s->bandwidth,
+			 s->bubble ? ", DMA" : "", s->repetition + 1);
+		good = run_sample(a, r, command, s, NULL);
+		if (!good)
+			break;
+		r->sample[r->samples++] = *s;
+		good = run_save(a, r);
+	}
+	progress_end(&p);
+	free(todo);
+	return good;
+}
+
+const char *metric_named(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < METRICS; i++)
+		if (!strcmp(name, metrics[i].name))
+			return metrics[i].name;
+	return NULL;
+}
+
+const char *run_metric_name(const struct active *a, const struct run *r)
+{
+	return a->metric ?: r->metric ?: metrics[0].name;
+}
+
+static bool is_metric(const struct active *a, const struct run *r, const char *name)
+{
+	return !strcmp(run_metric_name(a, r), name);
+}
+
+const char *run_metric_unit(const struct active *a, const struct run *r)
+{
+	size_t i;
+
+	for (i = 0; !is_metric(a, r, metrics[i].name); i++)
+		;
+	return metrics[i].unit;
+}
+
+bool run_counts(const struct active *a, const struct run *r, const char *file)
+{
+	if (run_metric(a, r, 0, 0, 0).n)
+		return true;
+	complain("%s: no run alone has %s in it; --metric has others", file,
+		 run_metric_name(a, r));
+	return false;
+}
+
+struct interval run_metric(const struct active *a, const struct run *r, unsigned int storage,
+			   unsigned int bandwidth, unsigned int bubble)
+{
+	double v[STATISTICS_MAX];
+	size_t n = 0, i;
+
+	for (i = 0; i < r->samples && n < STATISTICS_MAX; i++) {
+		const struct sample *s = &r->sample[i];
+		const double x = is_metric(a, r, "cpu") ? s->cpu_ns :
+				 is_metric(a, r, "misses") ? s->misses : s->time_ns;
+
+		if (s->storage == storage && s->bandwidth == bandwidth && s->bubble == bubble &&
+		    x >= 0)
+			v[n++] = x;
+	}
+	return interval_of(v, n);
+}
+
+struct interval run_slow(const struct active *a, const struct run *r, unsigned int storage,
+			 unsigned int bandwidth, unsigned int bubble)
+{
+	const struct interval alone = run_metric(a, r, 0, 0, 0);
+	const struct interval v = run_metric(a, r, storage, bandwidth, bubble);
+
+	if (!storage && !bandwidth && !bubble)
+		return (struct interval) { 1, 1, 1, alone.n };
+	return ratio_of(&v, &alone);
+}
+
+void run_surface(const struct active *a, const struct run *r, struct surface *s)
+{
+	unsigned int i, k;
+
+	memset(s, 0, sizeof(*s));
+	for (i = 0; i <= r->calibration.storage; i++) {
+		for (k = 0; k <= r->calibration.bandwidth; k++) {
+			s->slow[i][k] = run_slow(a, r, i, k, 0);
+			if (s->slow[i][k].n && i > s->storage)
+				s->storage = i;
+			if (s->slow[i][k].n && k > s->bandwidth)
+				s->bandwidth = k;
+		}
+	}
+	for (i = 0; i <= s->storage && capacities_known(&r->calibration, s->storage); i++)
+		s->capacity[i] = r->calibration.capacity[i].mean;
+	for (k = 0; k <= s->bandwidth; k++)
+		s->left[k] = r->calibration.left[k];
+}
+
+/* By one resource at a time, as the paper does */
+void run_bounds(const struct active *a, const struct run *r, struct bound *storage,
+		struct bound *bandwidth)
+{
+	struct interval slow[BANDWIDTH_MAX + 1], other[STORAGE_MAX + 1];
+	struct surface s;
+	unsigned int i, n;
+
+	run_surface(a, r, &s);
+	for (n = 0; n <= s.storage && s.slow[n][0].n; n++)
+		other[n] = s.slow[n][0];
+	*storage = bound_of(s.capacity, other, n, a->threshold);
+	for (i = 0; i <= s.bandwidth && s.slow[0][i].n; i++)
+		slow[i] = s.slow[0][i];
+	*bandwidth = bound_of(s.left, slow, i, a->threshold);
+}
+
+/* ---- what comes out ---- */
+
+static void print_slow(const struct interval *v)
+{
+	if (v->n)
+		printf("  %7.3f (%6.3f to %6.3f)", v->mean, v->low, v->high);
+	else
+		printf("  %26s", "-");
+}
+
+/* As far as it was measured: @most has the numbers of interferers */
+static void print_table(const struct active *a, const struct run *r, const struct surface *most,
+			unsigned int k)
+{
+	unsigned int s, b;
+
+	if (k)
+		printf("\nbeside DMA of %.1f MB/s, %s", r->rate[k - 1] / 1e6,
+		       json_string_value(r->bubble));
+	printf("\n%-26s", "");
+	for (b = 0; b <= most->bandwidth; b++) {
+		if (r->calibration.total)
+			printf("  %u BWThr: %6.2f GB/s left   ", b, r->calibration.left[b] / 1e9);
+		else
+			printf("  %u BWThr                    ", b);
+	}
+	putchar('\n');
+	for (s = 0; s <= most->storage; s++) {
+		if (r->calibration.capacity[s].n)
+			printf("%u CSThr: %9.2f MiB left  ", s,
+			       r->calibration.capacity[s].mean / 1048576);
+		else
+			printf("%u CSThr:                  ", s);
+		for (b = 0; b <= most->bandwidth; b++) {
+			const struct interval slow = run_slow(a, r, s, b, k);
+
+			print_slow(&slow);
+		}
+		putchar('\n');
+	}
+}
+
+static void print_bound(const char *what, const struct bound *b, double unit, const char *name,
+			unsigned int processes)
+{
+	const double each = unit * (processes ? processes : 1);
+
+	printf("%s: ", what);
+	/* How much it is, nobody knows; whether, is known. */
+	if (!b->at_most) {
+		puts(b->suffers ? "it got slower with less; how much that was is not known" :
+		     "it never got slower with less");
+		return;
+	}
+	if (!b->suffers)
+		printf("no more than %.2f %s is used, if any: it never got slower",
+		       b->at_most / each, name);
+	else
+		printf("between %.2f and %.2f %s are used", b->at_least / each, b->at_most / each,
+		       name);
+	puts(processes > 1 ? " by each process" : "");
+}
+
+static void print_run(const struct active *a, const struct run *r)
+{
+	const struct interval alone = run_metric(a, r, 0, 0, 0);
+	struct bound storage, bandwidth;
+	struct surface s;
+	unsigned int k;
+
+	run_surface(a, r, &s);
+	if (is_metric(a, r, "misses"))
+		printf("Alone: %.0f misses of the last cache (%.0f to %.0f), %zu repetitions\n",
+		       alone.mean, alone.low, alone.high, alone.n);
+	else
+		printf("Alone: %.4f s%s (%.4f to %.4f), %zu repetitions; %u process%s\n",
+		       alone.mean / 1e9, is_metric(a, r, "cpu") ? " of processors" : "",
+		       alone.low / 1e9, alone.high / 1e9, alone.n, r->processes,
+		       r->processes > 1 ? "es" : "");
+	printf("So many times as %s, and the 95 %% confidence interval:\n",
+	       run_metric_unit(a, r));
+	for (k = 0; k <= r->rates; k++)
+		print_table(a, r, &s, k);
+	run_bounds(a, r, &storage, &bandwidth);
+	putchar('\n');
+	if (s.storage)
+		print_bound("Cache", &storage, 1048576, "MiB", r->processes);
+	if (s.bandwidth)
+		print_bound("Bandwidth", &bandwidth, 1e9, "GB/s", r->processes);
+	if (a->repetitions < 2)
+		puts("One repetition says nothing about chance; --reps 3 or more does.");
+}
+
+/* Of those that are more than @clean */
+static void warn_of(const char *kind, const char *other, unsigned int clean, bool looked_at)
+{
+	if (looked_at)
+		complain("more than %u %s take %s, too: what is slower with %u may lack %s", clean,
+			 kind, other, clean + 1, other);
+	else
+		complain("whether more than %u %s take %s, too, was not checked, as there were no cores for both kinds or only one was asked for: what is slower with %u may lack %s",
+			 clean, kind, other, clean + 1, other);
+}
+
+/* What cannot be seen here */
+static bool warn(const struct active *a, const struct calibration *c)
+{
+	/* Of those that there are cores for */
+	const unsigned int most = least(a->storage, c->storage);
+	const bool storage = most > c->clean_storage;
+	const bool bandwidth = least(a->bandwidth, c->bandwidth) > c->clean_bandwidth;
+	const double all = c->capacity[0].mean;
+
+	if (!a->at.shared)
+		complain("this machine does not say which cores share a cache: interference with storage may show nothing");
+	if (c->counters && !counters_here(a))
+		complain("no counters that tell misses of the last cache here, other than when it was calibrated: those of runs are not known");
+	if (!c->counters)
+		complain("no counters that tell misses of the last cache here: what interferers leave is taken from the time of reads, and which resource is short is not told apart as well");
+	if (a->at.interferers < a->storage || a->at.interferers < a->bandwidth)
+		complain("%u core%s for interference: no more than %u at a time; how much is used can't be bounded closely, and the use of cache and bandwidth together is added up, not measured",
+			 a->at.interferers, a->at.interferers > 1 ? "s" : "", a->at.interferers);
+	if (most && c->capacity[0].n && c->capacity[most].mean > 0.9 * all)
+		complain("%u CSThr leave all of the cache: what they do here does not take it away",
+			 most);
+	if (!storage && !bandwidth)
+		return true;
+	if (storage)
+		warn_of("CSThr", "bandwidth", c->clean_storage,
+			effect_known(&c->bandwidth_beside[c->clean_storage + 1]));
+	if (bandwidth)
+		warn_of("BWThr", "cache", c->clean_bandwidth,
+			effect_known(&c->storage_beside[c->clean_bandwidth + 1]));
+	if (a->strict)
+		complain("--strict: not run; --storage %u --bandwidth %u can be told apart",
+			 c->clean_storage < a->storage ? c->clean_storage : a->storage,
+			 c->clean_bandwidth < a->bandwidth ? c->clean_bandwidth : a->bandwidth);
+	return !a->strict;
+}
+
+static bool there(const char *name)
+{
+	const char *path = getenv("PATH"), *end;
+	char file[4096];
+
+	if (strchr(name, '/'))
+		return !access(name, X_OK);
+	for (; path && *path; path = *end ? end + 1 : end) {
+		struct stat st;
+
+		end = strchrnul(path, ':');
+		snprintf(file, sizeof(file), "%.*s/%s", (int)(end - path), path, name);
+		if (!access(file, X_OK) && !stat(file, &st) && S_ISREG(st.st_mode))
+			return true;
+	}
+	return false;
+}
+
+static json_t *words(char **command)
+{
+	json_t *list = json_array();
+
+	for (; *command; command++)
+		json_array_append_new(list, json_string(*command) ?: json_string("(not UTF-8)"));
+	return list;
+}
+
+static bool same_caches(const struct active *a, const struct calibration *c)
+{
+	return !memcmp(c->bytes, a->at.bytes, sizeof(c->bytes));
+}
+
+/* null: as it comes */
+static json_t *place_json(const struct active *a)
+{
+	json_t *cpu = a->cpu < 0 ? json_null() : json_integer(a->cpu);
+	json_t *misses = a->miss_event ? json_sprintf("r%llx", (unsigned long long)a->miss_event) :
+			 json_null();
+
+	return json_pack("{s:i, s:o, s:o}", "cores", a->cores, "cpu", cpu, "misses", misses);
+}
+
+/* What was begun goes on, if it is the same. */
+static bool take_up(const struct active *a, struct run *r, char **command)
+{
+	json_t *now = words(command), *place = place_json(a), *bubble = bubble_name(a);
+	bool was = false, same = true, good = false;
+	unsigned int i;
+
+	if (a->fresh)
+		memset(r, 0, sizeof(*r));
+	else if (!run_load(a->file, r, &was))
+		goto fail;
+	if (r->command) {
+		same = json_equal(r->command, now) && json_equal(r->place, place) &&
+		       json_equal(r->bubble, bubble) && r->rates == a->bubble.rates;
+		for (i = 0; i < r->rates && same; i++)
+			same = r->rate[i] == a->bubble.rate[i];
+	}
+	if (r->calibrated)
+		same &= same_caches(a, &r->calibration);
+	if (!same) {
+		complain("%s is of another run (command, --cores, --cpu, --misses, caches or DMA differ); -o FILE names another file, --fresh begins anew",
+			 a->file);
+		run_free(r);
+		goto fail;
+	}
+	if (was && r->samples && !a->quiet)
+		fprintf(stderr, "memio active: going on with the %zu runs in %s\n", r->samples,
+			a->file);
+	if (!r->command) {
+		r->command = json_incref(now);
+		r->place = json_incref(place);
+		r->bubble = json_incref(bubble);
+		r->rates = a->bubble.rates;
+		memcpy(r->rate, a->bubble.rate, sizeof(r->rate));
+	}
+	good = true;
+fail:
+	json_decref(now);
+	json_decref(place);
+	json_decref(bubble);
+	return good;
+}
+
+static bool have_calibration(const struct active *a, struct run *r)
+{
+	/* One that is in the file counts if it has what is asked for. */
+	if (a->calibration) {
+		r->calibrated = calibration_load(a->calibration, &r->calibration);
+		if (r->calibrated && !same_caches(a, &r->calibration)) {
+			complain("%s is of a machine with other caches", a->calibration);
+			r->calibrated = false;
+		}
+		return r->calibrated;
+	}
+	if (r->calibration.storage < least(a->storage, a->at.interferers) ||
+	    r->calibration.bandwidth < least(a->bandwidth, a->at.interferers))
+		r->calibrated = false;
+	if (!r->calibrated)
+		r->calibrated = calibrate(a, &r->calibration);
+	return r->calibrated;
+}
+
+static bool pin(const struct active *a)
+{
+	if (pin_to_cpu(a->at.command[0]))
+		return true;
+	complain_errno("pinning to CPU %d", a->at.command[0]);
+	return false;
+}
+
+int run(const struct active *a, char **command)
+{
+	int status = STATUS_FAILED;
+	struct run r;
+
+	if (!there(command[0])) {
+		complain("%s: no such command, or not to be executed", command[0]);
+		return STATUS_USAGE;
+	}
+	if (!take_up(a, &r, command))
+		return STATUS_FAILED;
+	if (a->processes)
+		r.processes = a->processes;
+	if (is_metric(a, &r, "misses") && !counters_here(a))
+		complain("--metric misses: there are no counters of them here; time or cpu");
+	else if (have_calibration(a, &r) && run_save(a, &r) && warn(a, &r.calibration))
+		if (pin(a) && run_grid(a, &r, command) && run_counts(a, &r, a->file))
+			status = STATUS_OK;
+	if (status == STATUS_OK) {
+		if (a->json) {
+			json_t *j = run_json(a, &r);
+
+			json_dumpf(j, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+			putchar('\n');
+			json_decref(j);
+		} else {
+			print_run(a, &r);
+		}
+	} else if (r.samples) {
+		complain("%zu runs are in %s; the same command goes on from there", r.samples,
+			 a->file);
+	}
+	run_free(&r);
+	return status;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a command does with less cache and less bandwidth: pure functions over what was
+ * measured
+ *
+ * With s storage and b bandwidth interferers, capacity[s] bytes of the cache and left[b]
+ * bytes a second of the bandwidth remain, and the command takes slow[s][b] times as much
+ * as alone. Between these points it is interpolated, linearly in both directions.
+ *
+ * A machine may have too few cores for both kinds at once. Where a point was not measured
+ * for that, the two are taken to add up, slow[s][b] = slow[s][0] + slow[0][b] - 1: which
+ * is what their being independent means, and is said with the result.
+ */
+#ifndef MEMIO_ACTIVE_SURFACE_H
+#define MEMIO_ACTIVE_SURFACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "statistics.h"
+
+#define STORAGE_MAX	5
+#define BANDWIDTH_MAX	3
+
+struct surface {
+	unsigned int storage, bandwidth;	/* the most of each that was measured */
+	/* All of them 0: not known */
+	double capacity[STORAGE_MAX + 1], left[BANDWIDTH_MAX + 1];
+	struct interval slow[STORAGE_MAX + 1][BANDWIDTH_MAX + 1];	/* n = 0: not measured */
+};
+
+struct prediction {
+	struct interval slow;
+	bool added;		/* from points that were not measured */
+	bool beyond;		/* less than the least that was measured: slow is a lower bound */
+};
+
+/* surface_at: false if there is nothing to predict from */
+bool surface_at(const struct surface *s, double capacity, double bandwidth, struct prediction *p);
+
+/**
+ * struct bound - how much of a resource a command uses
+ * @at_least:	it suffers when it has no more than this; 0 if it never did
+ * @at_most:	it does not suffer when it has this; 0: how much there was is not known
+ * @suffers:	that it suffered at all; with the least that it was left
+ */
+struct bound {
+	double at_least, at_most;
+	bool suffers;
+};
+
+/* slower: by more than @threshold (0.05), and not by chance */
+bool slower(const struct interval *slow, double threshold);
+/*
+ * bound_of: @available falls from [0] on; where it was measured not to, a level left no more
+ * than the ones before it. The use lies between what was there at the first level from
+ * which on all are slower, and at the one before.
+ */
+struct bound bound_of(const double *available, const struct interval *slow, size_t levels,
+		      double threshold);
+
+/* ratio_of: of two means; the intervals' errors are independent and small */
+struct interval ratio_of(const struct interval *a, const struct interval *b);
+
+#endif /* MEMIO_ACTIVE_SURFACE_H */

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * memio cit: what does a hardware event really count?
+ *
+ * After Danalis et al., "Counter Inspection Toolkit". Data go this way:
+ *
+ *	event.c		names -> what perf_event_open() wants
+ *	branch.c, cache.c, io.c, shared.c: four families of probes and categories
+ *	measure.c	events x probes -> counts -> slopes
+ *	fit.c		slopes -> category, goodness, runner-up
+ *	output.c	-> table or JSON;	curve.c	-> figures
+ *	verify.c	an event and what it is claimed to count -> pass or fail
+ *	cit.c		the command
+ */
+#ifndef MEMIO_CIT_H
+#define MEMIO_CIT_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "buffer.h"
+#include "cpu.h"
+#include "fit.h"
+#include "statistics.h"
+
+#define CIT_POINTS	8	/* amounts of work of a probe */
+#define CIT_REPETITIONS	64
+#define CIT_UNITS	64	/* of an uncore PMU that comes many times */
+#define CIT_LEVELS	3
+#define CIT_KILL	0.8	/* what is less good is put into no category */
+#define CIT_PASS	0.95	/* what verify asks for */
+/* A machine without what it takes: no counters, no such caches */
+#define CIT_UNABLE	77
+
+/* ---- events ---- */
+
+/* An event of a core, or of every unit of an uncore PMU (their counts are summed up) */
+struct event {
+	char *name;
+	struct perf_event_attr attr;
+	bool uncore;
+	unsigned int units;
+	struct {
+		uint32_t type;
+		int cpu;
+	} unit[CIT_UNITS];
+};
+
+struct events {
+	struct event *e;
+	size_t n;
+};
+
+/*
+ * events_add: by name, by pattern (those of the processor's cores that match), raw
+ * (rXXXX) or pmu/term=value,.../. Complains and returns false if there is none.
+ */
+bool events_add(struct events *events, const char *name);
+void events_free(struct events *events);
+/* events_list: print those that match, or all; false if there are none */
+bool events_list(FILE *to, const char *pattern);
+
+/* ---- the machine ---- */
+
+struct cit {
+	int cpu;			/* to measure on; -1: the last one allowed */
+	int other;			/* another one, to disturb it; -1: none */
+	unsigned int repetitions;
+	unsigned int group;		/* events that are counted at once, at the most */
+	uint64_t cache_bytes[CIT_LEVELS];
+	unsigned int unit_bytes;	/* distance of the loads of a chase */
+	const char *disk, *file, *host;	/* IO: what to move data with */
+	bool overwrite;
+	bool json, verbose, quiet;
+	const char *plot;
+};
+
+/* cit_ready: finds the CPUs and caches; another status than OK, and a complaint, if it can't */
+int cit_ready(struct cit *cit);
+
+/* ---- probes ---- */
+
+struct probe {
+	const char *name, *text;
+	/* Each may be absent. @setup returns false if it can't run here, having said why. */
+	bool (*setup)(struct probe *probe, const struct cit *cit);
+	void (*prepare)(struct probe *probe, uint64_t n);	/* not counted */
+	bool (*run)(struct probe *probe, uint64_t n);
+	void (*teardown)(struct probe *probe);
+	uint64_t step;			/* work is step, 2 step, ... */
+	unsigned int points;
+	uint64_t arg;
+	void *data;
+};
+
+struct family {
+	const char *name, *unit;	/* what a slope is per */
+	struct probe *probe;
+	size_t probes;
+	const struct category *category;
+	size_t categories;
+	/* Those at the front that are the seed's own, by its own probes at the front */
+	size_t seed_categories, seed_probes;
+};
+
+extern const struct family branch_family;
+const struct family *cache_family(void);
+extern const struct family io_family, shared_family;
+/* What else is measured with the branch kernels: figure 10 */
+extern struct probe branch_misprediction;
+
+/* A chase through a buffer, for the caches' probes and for curves */
+struct chase;
+struct chase *chase_new(uint64_t bytes, unsigned int unit_bytes, unsigned int block_pages,
+			bool in_order);
+void chase_run(struct chase *chase, uint64_t loads);
+uint64_t chase_units(const struct chase *chase);
+void chase_free(struct chase *chase);
+
+/* ---- measuring ---- */
+
+struct result {
+	struct fit fit[CIT_PROBES];
+	double count[CIT_PROBES][CIT_POINTS];
+	uint64_t work[CIT_PROBES][CIT_POINTS];
+	unsigned int dropped;		/* repetitions, by the rule of robust_mean() */
+	bool multiplexed;		/* it never had its counter for itself */
+	bool absent;			/* the kernel refuses it */
+	int error;
+};
+
+/* measure: every event with every probe; result[] is the caller's, one for each event */
+bool measure(const struct cit *cit, const struct family *family, const struct events *events,
+	     struct result *result);
+
+/* ---- what comes out ---- */
+
+void output(const struct cit *cit, const struct family *family, const struct events *events,
+	    const struct result *result);
+int curve(const struct cit *cit, const char *kind, const struct events *events);
+int verify(const struct cit *cit, int argc, char **argv, const char *const *profiles,
+	   size_t n_profiles);
+void profiles_list(FILE *to);
+void json_quoted(FILE *to, const char *s);
+
+#endif /* MEMIO_CIT_H */

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * memio cit curve: the figures of Danalis et al. on this machine
+ *
+ *	size		events per load over buffer sizes (figures 12, 13)
+ *	unit		the first event, for several distances of the loads (figure 14)
+ *	block		the same for blocks of so many pages, one after the other (figure 15)
+ *	offset		the first event, for access patterns that begin each lap so many
+ *			blocks later, around the first level's size (figures 16, 17)
+ *	misprediction	conditional branches per round, taken in all but one of k (figure 10)
+ *
+ * Each is a table: x in the first column, then a column for each series; those of buffers
+ * end with nanoseconds per load. Above the table of sizes' steps are said: where a curve
+ * crosses its middle.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cit.h"
+#include "clock.h"
+#include "command.h"
+#include "gnuplot.h"
+
+#define ROWS	64
+#define SERIES	16
+#define BLOCK	4096ul
+#define TRIES	3
+
+struct table {
+	const char *kind, *x_name;
+	bool log_x;
+	char series[SERIES][80];
+	bool time[SERIES];		/* in ns, not events */
+	size_t rows, columns;
+	double x[ROWS], y[SERIES][ROWS];
+};
+
+/* ---- chains ---- */
+
+/*
+ * A chase, or laps over blocks of a page (each a chain of its own) of which each lap
+ * begins @offset blocks later than the one before
+ */
+struct walk {
+	uint64_t bytes;
+	unsigned int unit, pages, offset;
+	bool laps;
+	struct chase *chase;
+	char *buffer;
+	uint64_t start, block;		/* of this lap; the next one in it */
+};
+
+static void laps_run(struct walk *w, uint64_t loads)
+{
+	const uint64_t blocks = w->bytes / BLOCK, per_block = BLOCK / w->unit;
+
+	while (loads >= per_block) {
+		void **at = (void **)(w->buffer + (w->start + w->block) % blocks * BLOCK);
+		uint64_t n;
+
+		for (n = per_block; n; n--) {
+			at = *at;
+			asm volatile("" : "+r"(at));
+		}
+		loads -= per_block;
+		if (++w->block == blocks) {
+			w->block = 0;
+			w->start = (w->start + w->offset) % blocks;
+		}
+	}
+}
+
+static bool walk_setup(struct probe *probe, const struct cit *cit)
+{
+	struct walk *w = probe->data;
+	uint64_t i, k;
+
+	(void)cit;
+	if (!w->laps) {
+		w->chase = chase_new(w->bytes, w->unit, w->pages, false);
+		if (w->chase)
+			chase_run(w->chase, chase_units(w->chase));
+		return w->chase;
+	}
+	w->buffer = buffer_new(w->bytes);
+	if (!w->buffer)
+		return false;
+	for (i = 0; i < w->bytes; i += BLOCK)
+		for (k = 0; k < BLOCK; k += w->unit)
+			*(void **)(w->buffer + i + k) = w->buffer + i + (k + w->unit) % BLOCK;
+	laps_run(w, 4 * w->bytes / w->unit);
+	return true;
+}
+
+static bool walk_run(struct probe *probe, uint64_t n)
+{
+	struct walk *w = probe->data;
+
+	if (w->laps)
+		laps_run(w, n);
+	else
+		chase_run(w->chase, n);
+	return true;
+}
+
+static void walk_teardown(struct probe *probe)
+{
+	struct walk *w = probe->data;
+
+	chase_free(w->chase);
+	buffer_free(w->buffer, w->bytes);
+	w->chase = NULL;
+	w->buffer = NULL;
+}
+
+/* The fastest of some tries, for each load */
+static double load_ns(const struct cit *cit, struct probe *probe)
+{
+	const uint64_t n = probe->step * probe->points;
+	double best = INFINITY;
+	int i;
+
+	if (!probe->setup(probe, cit))
+		return NAN;
+	for (i = 0; i < TRIES; i++) {
+		const uint64_t start = clock_ns(CLOCK_MONOTONIC);
+
+		probe->run(probe, n);
+		best = fmin(best, (double)(clock_ns(CLOCK_MONOTONIC) - start) / n);
+	}
+	probe->teardown(probe);
+	return best;
+}
+
+/* One point: slopes of all events, from column @first on */
+static bool point(const struct cit *cit, const struct events *events, size_t n, struct probe *probe,
+		  struct table *t, size_t first)
+{
+	const struct family family = { .name = "curve", .probe = probe, .probes = 1 };
+	const struct events some = { events->e, n };
+	struct result *result = calloc(n, sizeof(*result));
+	struct cit quiet = *cit;
+	bool good;
+	size_t i;
+
+	quiet.quiet = true;
+	good = measure(&quiet, &family, &some, result);
+	for (i = 0; i < n; i++)
+		t->y[first + i][t->rows] = result[i].fit[0].valid ? result[i].fit[0].slope : NAN;
+	free(result);
+	return good;
+}
+
+static struct probe walk_probe(struct walk *w)
+{
+	/* Whole laps of blocks, so that what a lap has at its end counts at its rate */
+	const uint64_t lap = w->bytes / w->unit;
+	const struct probe probe = {
+		.name = "walk", .setup = walk_setup, .run = walk_run, .teardown = walk_teardown,
+		.step = w->laps ? (2000 / lap + 1) * lap : 4000, .points = 4, .data = w,
+	};
+
+	return probe;
+}
+
+/* Two sizes for each doubling, from an eighth of L1 to four times the last level */
+static size_t sizes(const struct cit *cit, double *size)
+{
+	size_t n = 0;
+	uint64_t s;
+
+	for (s = cit->cache_bytes[0] / 8; s <= 4 * cit->cache_bytes[CIT_LEVELS - 1] &&
+	     n + 1 < ROWS; s *= 2) {
+		size[n++] = s;
+		size[n++] = (s + s / 2) & ~(BLOCK - 1);
+	}
+	return n;
+}
+
+static bool add_walk(const struct cit *cit, const struct events *events, size_t n, struct walk *w,
+		     struct table *t, size_t first)
+{
+	struct probe probe = walk_probe(w);
+
+	return point(cit, events, n, &probe, t, first);
+}
+
+static bool curve_size(const struct cit *cit, const struct events *events, struct table *t)
+{
+	const size_t n = events->n < SERIES - 1 ? events->n : SERIES - 1;
+	double size[ROWS];
+	size_t i, rows = sizes(cit, size);
+
+	for (i = 0; i < n; i++)
+		snprintf(t->series[i], sizeof(t->series[i]), "%s", events->e[i].name);
+	snprintf(t->series[n], sizeof(t->series[n]), "ns");
+	t->time[n] = true;
+	t->columns = n + 1;
+	for (; t->rows < rows; t->rows++) {
+		struct walk w = { .bytes = size[t->rows], .unit = cit->unit_bytes };
+		struct probe probe = walk_probe(&w);
+
+		t->x[t->rows] = size[t->rows];
+		if (!add_walk(cit, events, n, &w, t, 0))
+			return false;
+		t->y[n][t->rows] = load_ns(cit, &probe);
+	}
+	return true;
+}
+
+/* The first event, for several of something, over sizes */
+static bool curve_several(const struct cit *cit, const struct events *events, struct table *t,
+			  const unsigned int *value, size_t n, const char *name)
+{
+	const bool units = !strcmp(t->kind, "unit");
+	double size[ROWS];
+	size_t i, rows = sizes(cit, size);
+
+	t->columns = n;
+	for (i = 0; i < n; i++)
+		snprintf(t->series[i], sizeof(t->series[i]), "%u %s", value[i], name);
+	for (; t->rows < rows; t->rows++) {
+		t->x[t->rows] = size[t->rows];
+		for (i = 0; i < n; i++) {
+			struct walk w = { .bytes = size[t->rows] };
+
+			w.unit = units ? value[i] : cit->unit_bytes;
+			w.pages = units ? 0 : value[i];
+			if (!add_walk(cit, events, 1, &w, t, i))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool curve_offset(const struct cit *cit, const struct events *events, struct table *t)
+{
+	static const unsigned int offset[] = { 0, 1, 2, 4 };
+	const size_t n = sizeof(offset) / sizeof(*offset);
+	const uint64_t l1 = cit->cache_bytes[0];
+	uint64_t bytes;
+	size_t i;
+
+	t->columns = 2 * n;
+	for (i = 0; i < n; i++) {
+		snprintf(t->series[i], sizeof(t->series[i]), "offset %u", offset[i]);
+		snprintf(t->series[n + i], sizeof(t->series[i]), "ns, offset %u", offset[i]);
+		t->time[n + i] = true;
+	}
+	for (bytes = l1 / 2; bytes <= 2 * l1 && t->rows < ROWS; bytes += BLOCK) {
+		t->x[t->rows] = bytes;
+		for (i = 0; i < n; i++) {
+			struct walk w = { .bytes = bytes, .unit = 64, .offset = offset[i],
+					  .laps = true };
+			struct probe probe = walk_probe(&w);
+
+			if (!add_walk(cit, events, 1, &w, t, i))
+				return false;
+			t->y[n + i][t->rows] = load_ns(cit, &probe);
+		}
+		t->rows++;
+	}
+	return true;
+}
+
+static bool curve_misprediction(const struct cit *cit, const struct events *events,
+				struct table *t)
+{
+	const size_t n = events->n < SERIES - 1 ? events->n : SERIES - 1;
+	struct probe probe = branch_misprediction;
+	unsigned int k;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		snprintf(t->series[i], sizeof(t->series[i]), "%s", events->e[i].name);
+	/* Whoever always predicts the more frequent way is wrong in one of k rounds. */
+	snprintf(t->series[n], sizeof(t->series[n]), "2 (k - 1)/k + 3/k");
+	t->columns = n + 1;
+	for (k = 2; k <= 20; k++) {
+		probe.arg = k;
+		t->x[t->rows] = k;
+		if (!point(cit, events, n, &probe, t, 0))
+			return false;
+		t->y[n][t->rows] = 2. * (k - 1) / k + 3. / k;
+		t->rows++;
+	}
+	return true;
+}
+
+/* ---- what comes out ---- */
+
+static void print_table(FILE *to, const struct table *t)
+{
+	size_t r, c;
+
+	fprintf(to, "# %s", t->x_name);
+	for (c = 0; c < t->columns; c++)
+		fprintf(to, "\t%s", t->series[c]);
+	putc('\n', to);
+	for (r = 0; r < t->rows; r++) {
+		fprintf(to, "%.0f", t->x[r]);
+		for (c = 0; c < t->columns; c++)
+			fprintf(to, "\t%.4f", t->y[c][r]);
+		putc('\n', to);
+	}
+}
+
+static void print_steps(const struct table *t)
+{
+	size_t c, i, n;
+
+	for (c = 0; c < t->columns; c++) {
+		double at[8];
+		bool up[8];
+
+		if (t->time[c] || !t->log_x)
+			continue;
+		n = steps(t->x, t->y[c], t->rows, at, up, 8);
+		printf("# %s:", t->series[c]);
+		for (i = 0; i < n && i < 8; i++)
+			printf(" %s at %.0f KiB", up[i] ? "up" : "down", at[i] / 1024);
+		puts(n ? "" : " flat");
+	}
+}
+
+static void print_json(const struct table *t)
+{
+	size_t r, c;
+
+	printf("{\"curve\": \"%s\", \"x\": \"%s\", \"series\": [", t->kind, t->x_name);
+	for (c = 0; c < t->columns; c++) {
+		fputs(c ? ",\n {\"name\": " : "\n {\"name\": ", stdout);
+		json_quoted(stdout, t->series[c]);
+		fputs(", \"points\": [", stdout);
+		for (r = 0; r < t->rows; r++) {
+			printf("%s[%.0f, ", r ? ", " : "", t->x[r]);
+			if (isfinite(t->y[c][r]))
+				printf("%.6f]", t->y[c][r]);
+			else
+				fputs("null]", stdout);
+		}
+		fputs("]}", stdout);
+	}
+	fputs("]}\n", stdout);
+}
+
+/* By gnuplot; the file's name says which kind of picture */
+static bool plot(const struct table *t, const char *file)
+{
+	const char *terminal = gnuplot_terminal(file);
+	struct gnuplot g;
+	bool times = false;
+	FILE *to;
+	size_t c;
+
+	if (!terminal) {
+		complain("--plot '%s': a file .svg, .png or .pdf", file);
+		return false;
+	}
+	if (!gnuplot_open(&g, file))
+		return false;
+	to = g.to;
+	fputs("$data << EOD\n", to);
+	print_table(to, t);
+	fprintf(to, "EOD\nset terminal %s%s\nset xlabel '%s'\n", terminal,
+		strcmp(terminal, "pdfcairo") ? " size 900,600" : "", t->x_name);
+	fputs("set ylabel 'events each'\nset key outside below noenhanced\nset grid\nset datafile separator '\\t'\n",
+	      to);
+	if (t->log_x)
+		fputs("set logscale x 2\nset format x '%.0b %B'\n", to);
+	for (c = 0; c < t->columns; c++)
+		times |= t->time[c];
+	if (times)
+		fputs("set y2label 'ns'\nset y2tics\nset ytics nomirror\n", to);
+	fputs("plot", to);
+	for (c = 0; c < t->columns; c++)
+		fprintf(to, "%s $data using 1:%zu with linespoints %s title '%s'", c ? "," : "",
+			c + 2, t->time[c] ? "axes x1y2 dashtype 2" : "", t->series[c]);
+	putc('\n', to);
+	return gnuplot_close(&g);
+}
+
+int curve(const struct cit *cit, const char *kind, const struct events *events)
+{
+	static const unsigned int units[] = { 64, 128, 256, 512 };
+	static const unsigned int pages[] = { 1, 4, 16, 32, 64, 128 };
+	struct table *t = calloc(1, sizeof(*t));
+	bool good;
+
+	t->kind = kind;
+	t->x_name = "bytes";
+	t->log_x = true;
+	if (!strcmp(kind, "size")) {
+		good = curve_size(cit, events, t);
+	} else if (!strcmp(kind, "unit")) {
+		good = curve_several(cit, events, t, units, 4, "B apart");
+	} else if (!strcmp(kind, "block")) {
+		good = curve_several(cit, events, t, pages, 6, "pages per block");
+	} else if (!strcmp(kind, "offset")) {
+		t->log_x = false;
+		good = curve_offset(cit, events, t);
+	} else if (!strcmp(kind, "misprediction")) {
+		t->log_x = false;
+		t->x_name = "k";
+		good = curve_misprediction(cit, events, t);
+	} else {
+		complain("no curve '%s': size, unit, block, offset, misprediction", kind);
+		free(t);
+		return STATUS_USAGE;
+	}
+	if (good) {
+		if (cit->json) {
+			print_json(t);
+		} else {
+			print_steps(t);
+			print_table(stdout, t);
+		}
+		if (cit->plot)
+			good = plot(t, cit->plot);
+	}
+	free(t);
+	return good ? STATUS_OK : STATUS_FAILED;
+}

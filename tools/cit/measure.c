@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Measuring: every event with every probe of a family
+ *
+ * The thread is pinned to one CPU; for events of the uncore to the one that the kernel
+ * counts them on. A probe is set up and run once to warm up, for every
+ * group of events; then each amount of work is done several times, all amounts in turn,
+ * so that what drifts hits all of them; robust_mean() of the repetitions is a point,
+ * fit_line() of the points a slope. Events of a core are counted in groups that the
+ * kernel schedules as a whole; what a group cannot have, each event gets alone. Events
+ * of the uncore are the whole machine's and are counted one at a time: they share
+ * filters, and the second opcode in a box would make them take turns.
+ *
+ * A count of which the kernel says that it did not run all the time is an estimate; it is
+ * thrown away, and the event is marked.
+ */
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cit.h"
+#include "command.h"
+
+/* A word of what the kernel says of a CPU's cache; empty if it says nothing */
+static void cache_word(int cpu, int index, const char *file, char word[32])
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cache/index%d/%s", cpu, index,
+		 file);
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%31s", word) != 1)
+		*word = '\0';
+	if (f)
+		fclose(f);
+}
+
+/* Bytes of the data caches of a CPU, by level */
+static void find_caches(int cpu, uint64_t *bytes)
+{
+	int i;
+
+	for (i = 0; i < 16; i++) {
+		char type[32], level[32], size[32];
+		unsigned int k;
+		uint64_t n;
+		char unit = 0;
+
+		cache_word(cpu, i, "type", type);
+		cache_word(cpu, i, "level", level);
+		cache_word(cpu, i, "size", size);
+		k = atoi(level);
+		if (k < 1 || k > CIT_LEVELS || !strcmp(type, "Instruction") ||
+		    sscanf(size, "%lu%c", &n, &unit) < 1)
+			continue;
+		if (!bytes[k - 1])
+			bytes[k - 1] = n << (unit == 'K' ? 10 : unit == 'M' ? 20 : 0);
+	}
+}
+
+/* Can anything be counted here? */
+static bool counters_there(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	const int fd = perf_open(&attr, 0, -1, -1);
+
+	if (fd >= 0) {
+		close(fd);
+		return true;
+	}
+	if (errno == EACCES || errno == EPERM)
+		complain("counting is not allowed: run it as root, or set /proc/sys/kernel/perf_event_paranoid to 2 or less (0 or less for uncore events)");
+	else
+		complain("this machine has no hardware counters (%s). In a virtual machine: give it a virtual PMU (QEMU: -cpu host,pmu=on); otherwise see 'dmesg | grep \"Performance Events\"'",
+			 strerror(errno));
+	return false;
+}
+
+int cit_ready(struct cit *cit)
+{
+	cpu_set_t allowed;
+	int i;
+
+	if (!counters_there())
+		return CIT_UNABLE;
+	if (sched_getaffinity(0, sizeof(allowed), &allowed)) {
+		complain_errno("sched_getaffinity");
+		return STATUS_FAILED;
+	}
+	if (cit->cpu >= 0 && (cit->cpu >= CPU_SETSIZE || !CPU_ISSET(cit->cpu, &allowed))) {
+		complain("CPU %d is none that this process may run on; see taskset -p %d",
+			 cit->cpu, (int)getpid());
+		return STATUS_FAILED;
+	}
+	/* The last one: most interrupts go to the first. */
+	for (i = CPU_SETSIZE - 1; i >= 0 && cit->cpu < 0; i--)
+		if (CPU_ISSET(i, &allowed))
+			cit->cpu = i;
+	cit->other = -1;
+	for (i = 0; i < CPU_SETSIZE && cit->other < 0; i++)
+		if (CPU_ISSET(i, &allowed) && i != cit->cpu)
+			cit->other = i;
+	if (!cit->cache_bytes[0])
+		find_caches(cit->cpu, cit->cache_bytes);
+	for (i = 0; i < CIT_LEVELS; i++) {
+		if (!cit->cache_bytes[i] || (i && cit->cache_bytes[i] <= cit->cache_bytes[i - 1])) {
+			complain("the sizes of the caches are not known here; say --caches L1,L2,L3, for example 32K,256K,20M");
+			return STATUS_FAILED;
+		}
+	}
+	if (!pin_to_cpu(cit->cpu)) {
+		complain_errno("pinning to CPU %d", cit->cpu);
+		return STATUS_FAILED;
+	}
+	return STATUS_OK;
+}
+
+/* ---- a group of events that count together ---- */
+
+struct group {
+	const struct event *event;	/* consecutive ones */
+	size_t n;
+	int fd[CIT_UNITS];
+	size_t fds;
+	uint64_t enabled, running;	/* of the first, when last read */
+};
+
+static void group_close(struct group *g)
+{
+	while (g->fds)
+		close(g->fd[--g->fds]);
+}
+
+/*
+ * Opens up to @max events as a group; how many those are is known afterwards: g->n. With
+ * none, errno says why.
+ */
+static bool group_open(struct group *g, const struct event *e, size_t max)
+{
+	size_t i;
+
+	memset(g, 0, sizeof(*g));
+	g->event = e;
+	if (e->uncore) {
+		for (i = 0; i < e->units; i++) {
+			struct perf_event_attr attr = e->attr;
+			int fd;
+
+			attr.type = e->unit[i].type;
+			attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
+					   PERF_FORMAT_TOTAL_TIME_RUNNING;
+			fd = perf_open(&attr, -1, e->unit[i].cpu, -1);
+			if (fd < 0) {
+				const int error = errno;
+
+				group_close(g);
+				errno = error;
+				return false;
+			}
+			g->fd[g->fds++] = fd;
+		}
+		g->n = 1;
+		return true;
+	}
+	for (i = 0; i < max && !e[i].uncore; i++) {
+		struct perf_event_attr attr = e[i].attr;
+		int fd;
+
+		attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
+				   PERF_FORMAT_TOTAL_TIME_RUNNING;
+		attr.disabled = !i;
+		attr.pinned = 0;
+		fd = perf_open(&attr, 0, -1, i ? g->fd[0] : -1);
+		if (fd < 0)
+			break;
+		g->fd[g->fds++] = fd;
+	}
+	g->n = i;
+	return i;
+}
+
+static bool group_read(struct group *g, double *value, bool *whole)
+{
+	uint64_t buffer[3 + CIT_UNITS], enabled = 0, running = 0;
+	size_t i;
+
+	if (g->event->uncore) {
+		*value = 0;
+		for (i = 0; i < g->fds; i++) {
+			if (read(g->fd[i], buffer, 24) != 24)
+				return false;
+			*value += buffer[0];
+			enabled += buffer[1];
+			running += buffer[2];
+		}
+	} else {
+		const ssize_t bytes = (3 + g->n) * sizeof(*buffer);
+
+		if (read(g->fd[0], buffer, bytes) != bytes)
+			return false;
+		enabled = buffer[1];
+		running = buffer[2];
+		for (i = 0; i < g->n; i++)
+			value[i] = buffer[3 + i];
+	}
+	*whole = enabled - g->enabled == running - g->running && enabled != g->enabled;
+	g->enabled = enabled;
+	g->running = running;
+	return true;
+}
+
+static void group_switch(struct group *g, bool on)
+{
+	const unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+	const int flag = g->event->uncore ? 0 : PERF_IOC_FLAG_GROUP;
+	const size_t n = g->event->uncore ? g->fds : 1;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		ioctl(g->fd[i], request, flag);
+}
+
+enum outcome { DONE, SHARED, BROKEN };
+
+/* One run of a probe with a group; what was counted, in value[] */
+static enum outcome sample(struct probe *probe, struct group *g, uint64_t n, double *value)
+{
+	double before[CIT_UNITS];
+	bool whole, good;
+	size_t i;
+
+	if (probe->prepare)
+		probe->prepare(probe, n);
+	/* Counts go on over the runs: nothing is reset between reading and starting. */
+	if (!group_read(g, before, &whole))
+		return BROKEN;
+	group_switch(g, true);
+	good = probe->run(probe, n);
+	group_switch(g, false);
+	if (!group_read(g, value, &whole) || !good)
+		return BROKEN;
+	for (i = 0; i < g->n; i++)
+		value[i] -= before[i];
+	return whole ? DONE : SHARED;
+}
+
+/* All amounts of a probe's work with a group */
+static enum outcome fit_group(const struct cit *cit, struct probe *probe, struct group *g,
+			      size_t p, struct result *r)
+{
+	static double value[CIT_UNITS][CIT_POINTS][CIT_REPETITIONS];
+	double x[CIT_POINTS], y[CIT_POINTS], now[CIT_UNITS];
+	unsigned int k, rep;
+	enum outcome end;
+	size_t i;
+
+	/* Warm up, with the most there is to do. */
+	end = sample(probe, g, probe->step * probe->points, now);
+	for (rep = 0; rep < cit->repetitions && end == DONE; rep++) {
+		for (k = 0; k < probe->points && end == DONE; k++) {
+			end = sample(probe, g, probe->step * (k + 1), now);
+			for (i = 0; i < g->n; i++)
+				value[i][k][rep] = now[i];
+		}
+	}
+	if (end != DONE)
+		return end;
+	for (i = 0; i < g->n; i++) {
+		for (k = 0; k < probe->points; k++) {
+			size_t dropped;
+
+			x[k] = probe->step * (k + 1);
+			y[k] = robust_mean(value[i][k], cit->repetitions, &dropped);
+			r[i].dropped += dropped;
+			r[i].work[p][k] = probe->step * (k + 1);
+			r[i].count[p][k] = y[k];
+		}
+		r[i].fit[p] = fit_line(x, y, probe->points);
+	}
+	return DONE;
+}
+
+/* One probe, all events */
+static bool measure_probe(const struct cit *cit, const struct family *family, size_t p,
+			  const struct events *events, struct result *result)
+{
+	struct probe *probe = &family->probe[p];
+	size_t i = 0, alone_until = 0;
+
+	while (i < events->n) {
+		size_t max = i < alone_until ? 1 : cit->group;
+		enum outcome end;
+		struct group g;
+
+		if (max > events->n - i)
+			max = events->n - i;
+		if (result[i].absent || result[i].multiplexed) {
+			i++;
+			continue;
+		}
+		if (!group_open(&g, &events->e[i], max)) {
+			result[i].absent = true;
+			result[i].error = errno;
+			i++;
+			continue;
+		}
+		end = fit_group(cit, probe, &g, p, &result[i]);
+		group_close(&g);
+		if (end == BROKEN) {
+			complain("%s: the work failed", probe->name);
+			return false;
+		}
+		if (end == DONE) {
+			i += g.n;
+		} else if (g.n > 1) {
+			alone_until = i + g.n;
+		} else {
+			result[i].multiplexed = true;
+			i++;
+		}
+	}
+	return true;
+}
+
+bool measure(const struct cit *cit, const struct family *family, const struct events *events,
+	     struct result *result)
+{
+	size_t p, ran = 0;
+
+	memset(result, 0, events->n * sizeof(*result));
+	/* Starting and reading them from another CPU than theirs is an interrupt each time. */
+	if (events->n && events->e[0].uncore)
+		pin_to_cpu(events->e[0].unit[0].cpu);
+	for (p = 0; p < family->probes; p++) {
+		struct probe *probe = &family->probe[p];
+		bool good;
+
+		if (probe->setup && !probe->setup(probe, cit))
+			continue;
+		if (!cit->quiet && isatty(STDERR_FILENO))
+			fprintf(stderr, "\r%s: %zu of %zu, %s\033[K", family->name, p + 1,
+				family->probes, probe->name);
+		good = measure_probe(cit, family, p, events, result);
+		if (probe->teardown)
+			probe->teardown(probe);
+		if (!good)
+			return false;
+		ran++;
+	}
+	pin_to_cpu(cit->cpu);
+	if (!cit->quiet && isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+	if (!ran)
+		complain("none of the kernels of '%s' can run here", family->name);
+	return ran;
+}

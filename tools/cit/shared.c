@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The family of shared resources: threads on all CPUs at once, and uncore events, which
+ * count what they all do
+ *
+ * Each CPU has a thread with a buffer of its own; the lines of all of them together are
+ * the work. With as many threads as CPUs it is seen whether an event counts all cores
+ * or one.
+ *
+ *	load L3		chases whose buffers fit into the last level together, but not
+ *			into any core's own caches
+ *	load mem	chases that fit nowhere
+ *	store L3	stores to buffers as of the first: each line is asked for, and an
+ *			older one written back to the last level
+ *	store mem	stores that fit nowhere: the older one goes on to memory
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cit.h"
+#include "command.h"
+
+#define THREADS	16
+
+enum { MEMORY = 1, STORE = 2 };
+
+struct worker {
+	pthread_t thread;
+	struct team *team;
+	struct chase *chase;
+	char *buffer;
+	uint64_t bytes, at;
+	int cpu;
+};
+
+struct team {
+	struct worker worker[THREADS];
+	unsigned int n;
+	pthread_barrier_t begin, end;
+	uint64_t each;			/* lines of one thread in this run */
+	bool store, stop;
+	uint64_t unit;
+};
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct team *t = w->team;
+
+	pin_to_cpu(w->cpu);
+	for (;;) {
+		uint64_t i;
+
+		pthread_barrier_wait(&t->begin);
+		if (t->stop)
+			return NULL;
+		if (!t->store) {
+			chase_run(w->chase, t->each);
+		} else {
+			const uint64_t mask = w->bytes / t->unit - 1;
+
+			for (i = 0; i < t->each; i++) {
+				w->at = (w->at * 5 + 12345) & mask;
+				*(volatile uint64_t *)(w->buffer + w->at * t->unit) = i;
+			}
+		}
+		pthread_barrier_wait(&t->end);
+	}
+}
+
+static void teardown(struct probe *probe)
+{
+	struct team *t = probe->data;
+	unsigned int i;
+
+	t->stop = true;
+	pthread_barrier_wait(&t->begin);
+	for (i = 0; i < t->n; i++) {
+		pthread_join(t->worker[i].thread, NULL);
+		chase_free(t->worker[i].chase);
+		buffer_free(t->worker[i].buffer, t->worker[i].bytes);
+	}
+	free(t);
+}
+
+static bool run(struct probe *probe, uint64_t n)
+{
+	struct team *t = probe->data;
+
+	t->each = n / t->n;
+	pthread_barrier_wait(&t->begin);
+	pthread_barrier_wait(&t->end);
+	return true;
+}
+
+/* The CPUs that this process may run on: cit_ready() has pinned this thread, not init */
+static unsigned int find_cpus(int *cpu)
+{
+	unsigned int n = 0;
+	int i;
+
+	for (i = 0; i < CPU_SETSIZE && n < THREADS; i++) {
+		cpu_set_t one, before;
+		bool good;
+
+		CPU_ZERO(&one);
+		CPU_SET(i, &one);
+		if (sched_getaffinity(0, sizeof(before), &before))
+			break;
+		good = !sched_setaffinity(0, sizeof(one), &one);
+		sched_setaffinity(0, sizeof(before), &before);
+		if (good)
+			cpu[n++] = i;
+	}
+	return n;
+}
+
+static bool setup(struct probe *probe, const struct cit *cit)
+{
+	const uint64_t llc = cit->cache_bytes[CIT_LEVELS - 1];
+	const uint64_t l2 = cit->cache_bytes[CIT_LEVELS - 2];
+	int cpu[THREADS];
+	struct team *t = calloc(1, sizeof(*t));
+	uint64_t bytes = probe->arg & MEMORY ? 4 * llc : 2 * l2, power;
+	unsigned int i, n;
+
+	for (power = 4096; power < bytes; power *= 2)
+		;
+	n = find_cpus(cpu);
+	if (!(probe->arg & MEMORY) && n * power > llc / 2)
+		n = llc / 2 / power ? llc / 2 / power : 1;
+	t->store = probe->arg & STORE;
+	t->unit = cit->unit_bytes;
+	t->n = n;
+	probe->data = t;
+	pthread_barrier_init(&t->begin, NULL, n + 1);
+	pthread_barrier_init(&t->end, NULL, n + 1);
+	for (i = 0; i < n; i++) {
+		struct worker *w = &t->worker[i];
+
+		w->team = t;
+		w->cpu = cpu[i];
+		if (t->store) {
+			w->bytes = power;
+			w->buffer = buffer_new(power);
+		} else {
+			w->chase = chase_new(power, cit->unit_bytes, 0, false);
+		}
+		if ((!w->chase && !w->buffer) ||
+		    pthread_create(&w->thread, NULL, work, w)) {
+			complain("no thread for CPU %d", cpu[i]);
+			exit(STATUS_FAILED);
+		}
+	}
+	return run(probe, power / cit->unit_bytes * n);
+}
+
+#define SHARED(kind) .setup = setup, .run = run, .teardown = teardown, .arg = (kind), \
+	.step = 16384, .points = 5
+
+static struct probe probe[] = {
+	{ "load L3", "chases in the last level, all CPUs", SHARED(0) },
+	{ "load mem", "chases in memory, all CPUs", SHARED(MEMORY) },
+	{ "store L3", "stores in the last level, all CPUs", SHARED(STORE) },
+	{ "store mem", "stores to memory, all CPUs", SHARED(STORE | MEMORY) },
+};
+
+static const struct category category[] = {
+	{ "L3R", "lines that cores ask the last level for", { 1, 1, 1, 1 } },
+	{ "L3R+W", "lines asked for, and written back to the last level", { 1, 1, 2, 2 } },
+	{ "L3W", "lines that cores write back to the last level", { 0, 0, 1, 1 } },
+	{ "MR", "lines read from memory", { 0, 1, 0, 1 } },
+	{ "MW", "lines written to memory; modified victims", { 0, 0, 0, 1 } },
+	{ "MRW", "lines read from or written to memory", { 0, 1, 0, 2 } },
+	{ "VE", "victims that are not modified", { 0, 1, 0, 0 } },
+	{ "-", "nothing of this", { 0 } },
+};
+
+const struct family shared_family = {
+	.name = "shared",
+	.unit = "line",
+	.probe = probe,
+	.probes = sizeof(probe) / sizeof(*probe),
+	.category = category,
+	.categories = sizeof(category) / sizeof(*category),
+};

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The mathematics of memio cit against known figures: published data, table 1 of Danalis
+ * et al., and curves of the shapes of their figures. Prints "ok TEXT" or "not ok TEXT".
+ */
+#include <math.h>
+#include <string.h>
+
+#include "../cit.h"
+#include "test.h"
+
+static void lines(void)
+{
+	/* Anscombe's first set, and its published line */
+	static const double x[] = { 10, 8, 13, 9, 11, 14, 6, 4, 12, 7, 5 };
+	static const double y[] = { 8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82,
+				    5.68 };
+	static const double exact[] = { 25, 21, 31, 23, 27, 33, 17, 13, 29, 19, 15 };
+	static const double flat[] = { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 };
+	struct fit f = fit_line(x, y, N(x));
+
+	near("Anscombe: slope", f.slope, 0.500091, 0.000001);
+	near("... intercept", f.intercept, 3.000091, 0.000001);
+	near("... r2", f.r2, 0.666542, 0.000001);
+	f = fit_line(x, exact, N(x));
+	near("2 x + 5: slope", f.slope, 2, EXACT);
+	near("... intercept", f.intercept, 5, EXACT);
+	near("... r2", f.r2, 1, EXACT);
+	f = fit_line(x, flat, N(x));
+	check(f.valid && !f.slope && f.r2 == 1, "counts that don't change: slope 0, a good fit");
+	check(!fit_line(x, y, 1).valid, "one point is no line");
+	check(!fit_line(flat, y, N(flat)).valid, "one amount of work is no line");
+}
+
+static void equation_1(void)
+{
+	struct fit f = { .slope = 2, .r2 = 1, .valid = true };
+
+	near("equation 1: right", fit_goodness(&f, 2), 1, 0);
+	near("... half an event off", fit_goodness(&f, 2.5), exp(-0.5), EXACT);
+	near("... one off", fit_goodness(&f, 1), exp(-2.), EXACT);
+	f.r2 = 0.75;
+	near("... a slope of 2 of a bad fit is 1.5", fit_goodness(&f, 1.5), 1, EXACT);
+	f.slope = 0;
+	near("... nothing at all", fit_goodness(&f, 0), 1, 0);
+}
+
+/* A perfect event of a category */
+static void imitate(struct fit *f, const double *slope, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		f[i] = (struct fit) { .slope = isnan(slope[i]) ? 0 : slope[i], .r2 = 1,
+				      .valid = true };
+}
+
+static void table_1(void)
+{
+	static const struct {
+		const char *name;
+		double slope[7];
+		const char *second;
+		double second_goodness;
+	} row[] = {
+		{ "CE", { 2, 2, 2, 2, 2.5, 2, 1 }, "CR", 0.60653066 },
+		{ "CR", { 2, 2, 2, 2, 2, 2, 1 }, "CE", 0.60653066 },
+		{ "T", { 1.5, 1, 2, 1.5, 1.5, 1, 1 }, "CR", 0.00408677 },
+		{ "D", { 0, 0, 0, 0, 0, 1, 0 }, "M", 0.04978707 },
+		{ "M", { 0, 0, 0, .5, .5, 0, 0 }, "D", 0.04978707 },
+	};
+	const struct family *b = &branch_family;
+	struct fit f[CIT_PROBES];
+	size_t i, k;
+
+	check(b->seed_probes == 7 && b->seed_categories == 5, "table 1 has 7 kernels, 5 rows");
+	for (i = 0; i < N(row); i++) {
+		struct match m;
+
+		for (k = 0; k < 7 && b->category[i].expected[k] == row[i].slope[k]; k++)
+			;
+		check(k == 7 && !strcmp(b->category[i].name, row[i].name), "row %s is as printed",
+		      row[i].name);
+		imitate(f, row[i].slope, 7);
+		m = classify(f, 7, b->category, 5);
+		check(!strcmp(m.best->name, row[i].name) && m.goodness == 1,
+		      "its slopes are of category %s", row[i].name);
+		check(!strcmp(m.second->name, row[i].second), "... the runner-up is %s",
+		      row[i].second);
+		near("... with goodness", m.second_goodness, row[i].second_goodness, 0.000001);
+	}
+	/* Measured slopes have noise; a kernel that could not run says nothing. */
+	imitate(f, row[0].slope, 7);
+	for (i = 0; i < 7; i++)
+		f[i].slope *= 1.01;
+	check(classify(f, 7, b->category, 5).best == &b->category[0], "1 %% more is the same");
+	near("... with goodness", classify(f, 7, b->category, 5).goodness,
+	     exp(-2 * 0.0001 * (5 * 4 + 6.25 + 1)), EXACT);
+	f[4].valid = false;
+	near("without the fifth kernel CE and CR are one",
+	     classify(f, 7, b->category, 5).second_goodness,
+	     classify(f, 7, b->category, 5).goodness, EXACT);
+}
+
+/* No two categories may be taken for each other. */
+static void apart(const struct family *f)
+{
+	size_t i, k, alike = 0;
+
+	for (i = 0; i < f->categories; i++) {
+		struct fit fit[CIT_PROBES];
+
+		imitate(fit, f->category[i].expected, f->probes);
+		for (k = 0; k < f->categories; k++) {
+			const double g = signature_goodness(fit, f->category[k].expected, f->probes,
+							    NULL);
+			const bool taken = g >= CIT_KILL, same = i == k;
+
+			if (taken == same)
+				continue;
+			alike++;
+			printf("# %s as %s: %.3f\n", f->category[i].name, f->category[k].name, g);
+		}
+	}
+	check(!alike, "%s: each of %zu categories is itself and no other", f->name, f->categories);
+}
+
+static void repetitions(void)
+{
+	static const double v[] = { 1000, 1001, 999, 1000, 1400 };
+	static const double random[] = { 480, 520, 500, 510, 490 };
+	static const double half[] = { 0, 0, 0, 100000, 100000 };
+	size_t dropped;
+
+	near("an interrupt in one of five", robust_mean(v, 5, &dropped), 1000, EXACT);
+	check(dropped == 1, "... is dropped: %zu", dropped);
+	near("random branches", robust_mean(random, 5, &dropped), 500, EXACT);
+	check(!dropped, "... all count: %zu dropped", dropped);
+	near("the larger half wins", robust_mean(half, 5, &dropped), 0, 0);
+	check(dropped == 2, "... %zu dropped", dropped);
+	near("one is its own mean", robust_mean(half + 4, 1, &dropped), 100000, 0);
+}
+
+/* Curves as figures 12 and 13: caches of 32 KiB, 256 KiB and 32 MiB */
+static void step_functions(void)
+{
+	double size[32], l1_hit[32], l2_hit[32], flat[32], at[4];
+	bool up[4];
+	size_t i;
+
+	for (i = 0; i < 32; i++) {
+		size[i] = 4096 * pow(2, i / 2.);
+		l1_hit[i] = size[i] < 32768 * 1.2 ? 0.99 : 0.01;
+		l2_hit[i] = size[i] > 32768 * 1.2 && size[i] < 262144 * 1.2 ? 0.98 : 0.02;
+		flat[i] = 0.01 * (i % 3);
+	}
+	check(steps(size, l1_hit, 32, at, up, 4) == 1 && !up[0] && at[0] > 32768 &&
+	      at[0] < 46400, "hits of L1: one step down, behind 32 KiB");
+	check(steps(size, l2_hit, 32, at, up, 4) == 2 && up[0] && !up[1] && at[1] > 262144 &&
+	      at[1] < 371000, "hits of L2: up and, behind 256 KiB, down");
+	check(!steps(size, flat, 32, at, up, 4), "noise has no steps");
+	check(steps(size, l2_hit, 32, at, up, 1) == 2, "more steps than room are counted");
+
+	/* Figure 14: small units hit although they don't fit, far ones don't. */
+	near("a prefetcher's share", prefetch_share(0.95, 0.38), 0.6, EXACT);
+	near("... without one", prefetch_share(1, 1), 0, 0);
+	near("... more than apart is none", prefetch_share(0.5, 0.9), 0, 0);
+	near("... of no misses", prefetch_share(0.01, 0), 0, 0);
+}
+
+int main(void)
+{
+	lines();
+	equation_1();
+	table_1();
+	apart(&branch_family);
+	apart(cache_family());
+	apart(&io_family);
+	apart(&shared_family);
+	repetitions();
+	step_functions();
+	return failed ? 1 : 0;
+}

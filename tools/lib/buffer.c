@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory to load from and store to, see buffer.h
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "buffer.h"
+#include "command.h"
+
+bool buffer_fits(uint64_t bytes)
+{
+	uint64_t free_kib = 0;
+	char line[128];
+	FILE *f = fopen("/proc/meminfo", "r");
+
+	while (f && !free_kib && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %lu", &free_kib) != 1)
+			free_kib = 0;
+	if (f)
+		fclose(f);
+	if (!free_kib || bytes / 1024 <= free_kib / 2)
+		return true;
+	complain("a buffer of %llu MiB takes more than half of the memory that is free; --caches says which sizes are wanted",
+		 (unsigned long long)bytes >> 20);
+	return false;
+}
+
+void *buffer_new(uint64_t bytes)
+{
+	void *b;
+
+	if (!buffer_fits(bytes))
+		return NULL;
+	b = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (b == MAP_FAILED) {
+		complain_errno("a buffer of %llu MiB", (unsigned long long)bytes >> 20);
+		return NULL;
+	}
+	/* Large pages leave fewer misses of the TLB, which may count as loads. */
+	madvise(b, bytes, MADV_HUGEPAGE);
+	memset(b, 0, bytes);
+	return b;
+}
+
+void buffer_free(void *buffer, uint64_t bytes)
+{
+	if (buffer)
+		munmap(buffer, bytes);
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pictures, drawn by gnuplot; see gnuplot.h
+ */
+#include <signal.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "gnuplot.h"
+
+const char *gnuplot_terminal(const char *file)
+{
+	const char *dot = strrchr(file, '.');
+
+	return !dot ? NULL : !strcasecmp(dot, ".svg") ? "svg" :
+	       !strcasecmp(dot, ".png") ? "pngcairo" : !strcasecmp(dot, ".pdf") ? "pdfcairo" : NULL;
+}
+
+bool gnuplot_open(struct gnuplot *g, const char *output)
+{
+	int in[2];
+
+	g->output = output;
+	fflush(stdout);
+	if (pipe(in)) {
+		complain_errno("starting gnuplot");
+		return false;
+	}
+	g->pid = fork();
+	if (g->pid < 0) {
+		complain_errno("starting gnuplot");
+		close(in[0]);
+		close(in[1]);
+		return false;
+	}
+	if (!g->pid) {
+		/* Its standard output is the picture, so its name means nothing to it. */
+		FILE *file = freopen(output, "w", stdout);
+
+		if (!file) {
+			complain_errno("%s", output);
+			_exit(1);
+		}
+		dup2(in[0], STDIN_FILENO);
+		close(in[0]);
+		close(in[1]);
+		execlp("gnuplot", "gnuplot", "-", (char *)NULL);
+		complain_errno("gnuplot (Debian's package gnuplot-nox)");
+		_exit(1);
+	}
+	close(in[0]);
+	signal(SIGPIPE, SIG_IGN);
+	g->to = fdopen(in[1], "w");
+	return g->to;
+}
+
+bool gnuplot_close(struct gnuplot *g)
+{
+	int status;
+
+	fclose(g->to);
+	if (waitpid(g->pid, &status, 0) == g->pid && WIFEXITED(status) && !WEXITSTATUS(status))
+		return true;
+	complain("%s: not drawn", g->output);
+	return false;
+}
+
+void gnuplot_name(char *to, size_t size, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i + 1 < size && text[i]; i++) {
+		const bool bad = strchr("\"\\'`$%", text[i]) || text[i] < ' ' || text[i] > '~';
+
+		to[i] = bad ? '?' : text[i];
+	}
+	to[i] = '\0';
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * memio trace export: every record, as CSV or JSON lines
+ *
+ * A line is a record, a switch (of the task that runs from then on) or a loss, in the
+ * order of the file: each CPU's are in the order of their times.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "command.h"
+#include "trace.h"
+#include "walk.h"
+
+struct export {
+	bool json;
+	struct format_stream stream;
+};
+
+static void line(const struct export *x, const char *what, const struct format_state *s,
+		 uint64_t events, uint64_t lost)
+{
+	uint64_t ns = stream_ns(s, x->stream.tsc_khz, s->tsc);
+
+	if (x->json) {
+		printf("{\"what\": \"%s\", \"cpu\": %u, \"tsc\": %" PRIu64 ", \"ns\": %" PRIu64
+		       ", \"tid\": %u, \"pid\": %u, \"cgroup\": %" PRIu64 ", \"task\": ", what,
+		       x->stream.cpu, s->tsc, ns, s->tid, s->tgid, s->cgroup);
+		trace_json(stdout, s->comm, sizeof(s->comm));
+		printf(", \"events\": %" PRIu64 ", \"lost\": %" PRIu64 "}\n", events, lost);
+		return;
+	}
+	printf("%s,%u,%" PRIu64 ",%" PRIu64 ",%u,%u,%" PRIu64 ",", what, x->stream.cpu, s->tsc,
+	       ns, s->tid, s->tgid, s->cgroup);
+	trace_csv(stdout, s->comm, sizeof(s->comm));
+	printf(",%" PRIu64 ",%" PRIu64 "\n", events, lost);
+}
+
+static void begin(void *context, const struct format_stream *stream,
+		  const struct format_state *state, bool chosen)
+{
+	(void)state;
+	(void)chosen;
+	((struct export *)context)->stream = *stream;
+}
+
+static void record(void *context, const struct format_state *state)
+{
+	const struct export *x = context;
+
+	line(x, "record", state, x->stream.period, 0);
+}
+
+static void marker(void *context, enum stream_kind kind, const struct format_state *before,
+		   const struct format_state *after, uint64_t lost, bool chosen)
+{
+	(void)before;
+	if (kind == STREAM_SWITCH && chosen)
+		line(context, "switch", after, 0, 0);
+	else if (kind == STREAM_LOST)
+		line(context, "lost", after, 0, lost);
+}
+
+static void usage(FILE *to)
+{
+	fputs("usage: memio trace export [OPTION...] [FILE]\n\n"
+	      "A line for each record of FILE [" TRACE_FILE "], switch and loss: when (TSC, and\n"
+	      "nanoseconds of CLOCK_MONOTONIC), which CPU and task, how many events.\n\n"
+	      "      --csv               with a header; this is the default\n"
+	      "      --json              JSON, an object a line\n"
+	      FILTER_HELP
+	      "\nThe status is 1 if FILE is not whole; what is left of it is exported.\n", to);
+}
+
+int trace_export(int argc, char **argv)
+{
+	enum { OPT_JSON = 300, OPT_CSV };
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "csv", no_argument, NULL, OPT_CSV },
+		{ "help", no_argument, NULL, 'h' },
+		FILTER_LONG,
+		{ }
+	};
+	struct export x = { 0 };
+	struct filter filter = { 0 };
+	struct walk w = {
+		.filter = &filter,
+		.context = &x,
+		.begin = begin,
+		.record = record,
+		.marker = marker,
+	};
+	const char *path;
+	int opt, status = STATUS_USAGE;
+	struct reader r;
+
+	while ((opt = trace_option(argc, argv, ":h" FILTER_SHORT, options, usage, &filter,
+				   &status)) > 0) {
+		switch (opt) {
+		case OPT_JSON:
+		case OPT_CSV:
+			x.json = opt == OPT_JSON;
+			break;
+		}
+	}
+	if (opt < 0)
+		goto out;
+	path = trace_file(argc, argv);
+	if (!path)
+		goto out;
+	status = STATUS_FAILED;
+	if (reader_open(&r, path)) {
+		if (!x.json)
+			puts("what,cpu,tsc,ns,tid,pid,cgroup,task,events,lost");
+		status = walk(&r, &w) ? STATUS_OK : STATUS_NEGATIVE;
+		reader_close(&r);
+	}
+out:
+	filter_free(&filter);
+	return status;
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * memio trace: what was traced of tasks' memory accesses, recorded and shown
+ *
+ *	ring.c		from the kernel's rings,
+ *	record.c	as memio trace record, by way of
+ *	codec.c writer.c output.c	into a file,
+ *	reader.c	from there as
+ *	walk.c		single records to
+ *	report.c export.c plot.c	those who show them
+ *
+ * options.c has what their options have in common.
+ * What a ring is tells uapi/linux/memio_trace.h, what a file is FORMAT.md.
+ */
+#include "command.h"
+#include "trace.h"
+
+static const struct command commands[] = {
+	{ "record", "write the kernel's traces to a file", trace_record },
+	{ "report", "events and bandwidth over time, by task and CPU", trace_report },
+	{ "export", "every record, as CSV or JSON lines", trace_export },
+	{ "plot", "draw bandwidth over time, as SVG or PNG or on the terminal", trace_plot },
+	{ "bench", "how well and how fast blocks are compressed here", trace_bench },
+};
+
+int cmd_trace(int argc, char **argv)
+{
+	return commands_run(commands, sizeof(commands) / sizeof(*commands), argc, argv);
+}
+
+void trace_text(FILE *to, const char *name, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < size && name[i]; i++)
+		fputc(name[i] < ' ' || name[i] == 0x7f ? '?' : name[i], to);
+}
+
+void trace_json(FILE *to, const char *name, size_t size)
+{
+	size_t i;
+
+	fputc('"', to);
+	for (i = 0; i < size && name[i]; i++) {
+		unsigned char c = name[i];
+
+		if (c < ' ' || c >= 0x7f)
+			fprintf(to, "\\u%04x", c);
+		else if (c == '"' || c == '\\')
+			fprintf(to, "\\%c", c);
+		else
+			fputc(c, to);
+	}
+	fputc('"', to);
+}
+
+void trace_csv(FILE *to, const char *name, size_t size)
+{
+	size_t i;
+
+	fputc('"', to);
+	for (i = 0; i < size && name[i]; i++) {
+		unsigned char c = name[i];
+
+		if (c == '"')
+			fputc(c, to);
+		fputc(c < ' ' || c >= 0x7f ? '?' : c, to);
+	}
+	fputc('"', to);
+}
