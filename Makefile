@@ -26,6 +26,10 @@ run:		## a demonstration: each task's memory bandwidth, live, beside the ledger
 shell:		## a shell in the emulated machine
 	@ci/vm -- bash -i
 
+.PHONY: tools
+tools:		## the user tools: build/tools/memio
+	@ci/tools
+
 .PHONY: linux
 linux:		## build/linux: the patched kernel as a git tree to work in
 	@ci/kernel/layout
@@ -46,9 +50,23 @@ check:		## the style of everything
 check-series:	## build and boot the kernel after each patch of the series (25 minutes)
 	@ci/kernel/build --each
 
+.PHONY: check-selftests
+check-selftests: ## the kernel's own selftests: the same on the patched kernel as on stock?
+	@ci/kernel/selftests
+
+.PHONY: mutants
+mutants:	## which test fails without which hook (an hour): make mutants HOOKS='memio_skb_rx'
+	@ci/mutants $(HOOKS)
+
+MINUTES ?= 10
+.PHONY: soak
+soak:		## the tests and a random stress on a debug kernel: make soak MINUTES=10 SEED=1
+	@ci/soak --minutes '$(MINUTES)' $(if $(SEED),--seed '$(SEED)') \
+		$(if $(KERNEL),--kernel '$(KERNEL)')
+
 .PHONY: bench-testbed
 bench-testbed:	## what the emulation of caches and counters costs, in time
-	@benchmarks/testbed/cost
+	@benchmarks/testbed/cost $(ARGS)
 
 .PHONY: bench-accuracy
 bench-accuracy:	## memio's figures against the truth: make bench-accuracy ARGS='--runs 3 llc'
@@ -57,6 +75,18 @@ bench-accuracy:	## memio's figures against the truth: make bench-accuracy ARGS='
 .PHONY: bench-overhead
 bench-overhead:	## what memio costs, against the stock kernel: make bench-overhead ARGS='--runs 3 pipe'
 	@benchmarks/overhead/overhead $(ARGS)
+
+.PHONY: bench-trace
+bench-trace:	## how small and how fast traces are compressed, beside other codes
+	@benchmarks/trace/codecs
+
+.PHONY: bench-cit
+bench-cit:	## what the emulated cores' events count, found out by memio cit: tables and figures
+	@benchmarks/cit/cit $(ARGS)
+
+.PHONY: bench-active
+bench-active:	## what interferers leave and programs use, by memio active, beside the ledger
+	@benchmarks/active/active $(ARGS)
 
 .PHONY: clean
 clean:		## remove build/ and out/, and what the cache has not used for 30 days

@@ -55,7 +55,8 @@ def windows($windows; $looks; $ledger; $output):
 	[$windows[] | .name as $name
 	 | ($ledger | inner($name)) as $truth
 	 | ($looks["\($name):end"] | minus($looks["\($name):begin"])) as $memio
-	 | . + {ns: $truth.ns, reported: (.load as $l | $output[$name] // "" | reported($l)),
+	 | ($memio | del(.root, .bench)) as $processes
+	 | . + {ns: $truth.ns, processes: $processes, reported: (.load as $l | $output[$name] // "" | reported($l)),
 		devices: devices($truth; $memio),
 		dram: ($truth.dram | map_values(. * 64))}];
 
@@ -173,3 +174,22 @@ def table_estimators:
 def table_series:
 	["seconds", "IO", "memory", "truth", "DRAM"],
 	(.series[] | [(.seconds | fixed(2)), (.io, .mem, .truth, .dram | mib | fixed(2))]);
+
+# Each process has a disk to itself: the disk's truth is the process's.
+def table_devices:
+	["DDIO", "beside", "process", "prices", "IO MiB", "memory", "truth", "error %", "of IO %"],
+	([.windows[] | select(.part | startswith("devices")) | . as $w
+	  | .processes | to_entries[] | .key as $process
+	  | .value | to_entries[] | select((.key | contains(":")) and .value.io_from > 1000000)
+	  | $w.devices[.key].truth as $truth
+	  | .value + ($w | {part, beside, estimator, s: (.ns / 1e9)}) +
+	    {$process, io: (.value.io_to + .value.io_from), mem: (.value.mem_read + .value.mem_write),
+	     truth: ($truth.read + $truth.dirtier_write)}]
+	 | by([.part, .beside, .process, .estimator])[]
+	 | . as $runs
+	 | def med(f): [$runs[] | f | mib] | median | fixed(2);
+	 [(if .[0].part == "devices" then "2 ways" else "off" end), .[0].beside, .[0].process,
+	  (if .[0].estimator == "device" then "each" else "common" end),
+	  med(.io), med(.mem), med(.truth),
+	  ([$runs[] | .truth as $t | .mem | percent($t)] | spread(1)),
+	  ([$runs[] | (.mem - .truth) / .io * 100] | spread(2))]);

@@ -26,7 +26,7 @@
 #define ENTRY_BITS	3
 #define BYTES		1500
 #define PAGE_BYTES	4096
-#define ALL		(MEMIO_TOTAL | MEMIO_CLAIM)
+#define HOUR		(3600 * HZ)
 
 struct bench {
 	struct memio_cgroup *group[GROUPS];
@@ -34,7 +34,7 @@ struct bench {
 	u32 owner;		/* the current task */
 	u32 same[2];		/* groups that want the same entry */
 	u32 other[2];		/* groups that don't */
-	u64 now;
+	struct memio_sums *sums;
 };
 
 static u32 entry_of(struct bench *b, u32 owner)
@@ -65,7 +65,7 @@ static int bench_init(struct kunit *test)
 
 		KUNIT_ASSERT_NOT_NULL(test, g);
 		g->css.parent = &parent->css;
-		INIT_LIST_HEAD(&g->owners);
+		memio_cgroup_init(g);
 		KUNIT_ASSERT_EQ(test, memio_owner_init_group(g), 0);
 		b->group[i] = g;
 		parent = b->group[0];
@@ -82,7 +82,8 @@ static int bench_init(struct kunit *test)
 	__memio_task_owner(current);
 	memio_owner_move(current, b->group[1]);
 	b->owner = current->memio_owner;
-	b->now = 1ull << 40;
+	b->sums = memio_owner(b->owner)->sums;
+	current->memio_due = jiffies + HOUR;
 	test->priv = b;
 	return 0;
 }
@@ -100,8 +101,8 @@ static void bench_exit(struct kunit *test)
 	memio_devices[b->dev->id] = NULL;
 	for (int i = 0; i < GROUPS; i++)
 		memio_cgroup_free_meters(b->group[i]);
-	free_percpu(memio_root.meter[b->dev->id]);
-	memio_root.meter[b->dev->id] = NULL;
+	flush_work(&memio_root.make);
+	memio_cgroup_free_meter(&memio_root, b->dev->id);
 	free_percpu(b->dev->total);
 }
 
@@ -109,7 +110,7 @@ static void charge(struct bench *b, u32 owner, u32 bytes)
 {
 	struct memio_move move = { .from = bytes, .from_lines = bytes };
 
-	memio_charge(b->dev->id, owner, &move, ALL);
+	memio_charge(b->dev->id, owner, &move, &move);
 }
 
 static void nothing(struct bench *b, int i)
@@ -143,20 +144,22 @@ static void update_none(struct bench *b, int i)
 
 	current->memio_owner = 0;
 	barrier();
-	memio_task_update(current, b->now);
+	memio_switch(current);
 	barrier();
 	current->memio_owner = owner;
 }
 
 static void update(struct bench *b, int i)
 {
-	memio_task_update(current, b->now);
+	memio_switch(current);
 }
 
 static void update_due(struct bench *b, int i)
 {
-	b->now += MEMIO_RATE_NS;
-	memio_task_update(current, b->now);
+	b->sums->at_ns[1] = 0;
+	current->memio_due = jiffies;
+	memio_switch(current);
+	current->memio_due = jiffies + HOUR;
 }
 
 static void group_read(struct bench *b, int i)

@@ -492,6 +492,7 @@ static unsigned int task_rows(struct row *rows, unsigned int n, const struct mom
 	const struct account *a = before_of(before, t);
 	unsigned int i, first = n;
 	struct row *r;
+	bool known;
 
 	for (i = 0; i < t->sum.devs; i++) {
 		const char *device = t->sum.dev[i].device;
@@ -500,10 +501,11 @@ static unsigned int task_rows(struct row *rows, unsigned int n, const struct mom
 		device_change(r->figure, a, &t->sum, device);
 	}
 	/* While the CPUs' share is not known, it is a row only where no other is. */
-	if (t->sum.cpu_valid || n == first) {
+	known = t->sum.cpu_valid && cpu_cache;
+	if (known || n == first) {
 		r = new_row(rows, &n, t, t->group, "cpu");
 		r->io = false;
-		r->memory = t->sum.cpu_valid;
+		r->memory = known;
 		meter_change(r->figure, &a->cpu, &t->sum.cpu);
 	}
 	return n;
@@ -698,8 +700,8 @@ static bool show_owners(const struct moment *start, const struct moment *now, co
 	     mb(rest[TO]), mb(rest[FROM]), mb(rest[READ]), mb(rest[WRITE]));
 	line("%-35s %10.2f %10.2f", "  unclaimed (dropped, or unread)", mb(unclaimed[TO]),
 	     mb(unclaimed[FROM]));
-	if (!now->group[GROUPS - 1].cpu_valid)
-		line("What the CPUs load and store themselves is not counted yet (n/a).");
+	if (!cpu_cache)
+		line("What the CPUs load and store does not pass these caches (n/a).");
 	return moved;
 }
 

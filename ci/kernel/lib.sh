@@ -122,9 +122,9 @@ sync_source() {
 	list=$source/.memio-files
 	if [ ! -e "$list" ] || [ "$(cat "$source/.memio-base")" != "$base" ]; then
 		rm -rf "$source"
-		cp -al "$base" "$source" 2>/dev/null || {
+		cp -alH "$base" "$source" 2>/dev/null || {
 			rm -rf "$source"
-			cp -a "$base" "$source"
+			cp -aH "$base" "$source"
 		}
 		echo "$base" >"$source/.memio-base"
 		: >"$list"

@@ -103,6 +103,28 @@ run_is() {
 	[ "$status" = "$wanted" ] || diag "$(tail -n 15 "$tmp/.err")"
 }
 
+# take_over COMMAND...: runs it in a machine, and takes over the checks that it prints
+# there without numbers (ok TEXT, not ok TEXT).
+take_over() {
+	local line
+
+	run "$@"
+	while IFS= read -r line; do
+		case $line in
+		'ok '*) ok "${line#ok }" ;;
+		'not ok '*) not_ok "${line#not ok }" ;;
+		'') ;;
+		*) echo "# ${line#\# }" ;;
+		esac
+	done <<<"$out"
+	# 1: a check has failed, and is not to be counted twice.
+	case $status in
+	0) ;;
+	1) [[ $out == *"not ok "* ]] || not_ok "status 1: $last" ;;
+	*) not_ok "the machine: status $status"; diag "$(tail -n 15 "$tmp/.err")" ;;
+	esac
+}
+
 # strays TOKEN: processes that have it in their command line, apart from this
 # test's own shells; waits a moment for the kernel to bury the dead.
 strays() {

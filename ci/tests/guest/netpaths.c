@@ -25,6 +25,7 @@
 #include <liburing.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
+#include <linux/if_tun.h>
 #include <linux/tcp.h>
 #include <net/ethernet.h>
 #include <net/if.h>
@@ -1274,6 +1275,48 @@ static int run_tap(char **arg)
 	return 0;
 }
 
+/* One of a virtual machine's ends: what it reads and writes are whole packets. */
+static int open_tap(const char *name)
+{
+	struct ifreq request = { .ifr_flags = IFF_TAP | IFF_NO_PI };
+	int fd = open("/dev/net/tun", O_RDWR);
+
+	if (fd < 0)
+		err(1, "/dev/net/tun");
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
+	if (ioctl(fd, TUNSETIFF, &request))
+		err(1, "%s", name);
+	return fd;
+}
+
+/*
+ * machine A B: a task in `p` is a virtual machine with an interface at A, and what runs in
+ * it is what uses B. It hands on packets from one to the other until it is told to end.
+ */
+static int run_machine(char **arg)
+{
+	struct pollfd ends[2];
+	ssize_t n;
+
+	until_term();
+	enter("p");
+	for (int i = 0; i < 2; i++)
+		ends[i] = (struct pollfd){ .fd = open_tap(arg[i]), .events = POLLIN };
+	while (!ended) {
+		if (poll(ends, 2, 50) <= 0)
+			continue;
+		for (int i = 0; i < 2; i++) {
+			if (!(ends[i].revents & POLLIN))
+				continue;
+			n = read(ends[i].fd, buffer, CHUNK);
+			/* One that is down takes nothing. */
+			if (n > 0 && write(ends[!i].fd, buffer, n) != n && errno != EIO)
+				err(1, "%s", arg[!i]);
+		}
+	}
+	return 0;
+}
+
 /* ---- looking, and what runs beside ---- */
 
 /* Packets of all devices with a parent: they are quiet if it stays as it is. */
@@ -1420,6 +1463,7 @@ static const struct command {
 	{ "icmp", run_icmp, 4 },	/* HOST raw|ping COUNT SIZE */
 	{ "packet", run_packet, 4 },	/* HOST WAY COUNT SIZE */
 	{ "tap", run_tap, 0 },
+	{ "machine", run_machine, 2 },	/* A B */
 	{ "look", run_look, 1 },	/* FILE */
 	{ "watch", run_watch, 0 },
 	{ "burn", run_burn, 0 },
