@@ -80,6 +80,7 @@ static struct memio_group_meter *new_meter(struct memio_cgroup *g, u16 id)
 int memio_cgroup_init(struct memio_cgroup *g)
 {
 	INIT_LIST_HEAD(&g->homes);
+	g->weight = MEMIO_WEIGHT_DEFAULT;
 	INIT_WORK(&g->make, make_percpu);
 	/* Not later: it is charged with the run queue's lock. */
 	g->cpu = alloc_percpu(struct memio_cpu_bytes);
@@ -283,6 +284,7 @@ static void show_events(struct seq_file *sf, atomic64_t *events)
 		[MEMIO_EV_OVERRUN]	= "overrun",
 		[MEMIO_EV_FORGIVEN]	= "forgiven_bytes",
 		[MEMIO_EV_INVALID]	= "invalid",
+		[MEMIO_EV_BORROWED]	= "borrowed_bytes",
 	};
 
 	for (int i = 0; i < MEMIO_EVENTS; i++) {
@@ -319,6 +321,41 @@ static ssize_t limit_write(struct kernfs_open_file *of, char *buf, size_t nbytes
 	return ret ?: nbytes;
 }
 
+static int min_show(struct seq_file *sf, void *v)
+{
+	u64 min = READ_ONCE(memio_css_cgroup(seq_css(sf))->min);
+
+	if (min == MEMIO_RATE_MAX)
+		seq_puts(sf, "max\n");
+	else
+		seq_printf(sf, "%llu\n", min);
+	return 0;
+}
+
+static ssize_t min_write(struct kernfs_open_file *of, char *buf, size_t nbytes, loff_t off)
+{
+	int ret = memio_min_write(memio_css_cgroup(of_css(of)), buf);
+
+	return ret ?: nbytes;
+}
+
+static u64 min_effective_read(struct cgroup_subsys_state *css, struct cftype *cft)
+{
+	return READ_ONCE(memio_css_cgroup(css)->min_effective);
+}
+
+static u64 weight_read(struct cgroup_subsys_state *css, struct cftype *cft)
+{
+	return READ_ONCE(memio_css_cgroup(css)->weight);
+}
+
+static ssize_t weight_write(struct kernfs_open_file *of, char *buf, size_t nbytes, loff_t off)
+{
+	int ret = memio_weight_write(memio_css_cgroup(of_css(of)), buf);
+
+	return ret ?: nbytes;
+}
+
 static struct cftype memio_files[] = {
 	{
 		.name = "stat",
@@ -329,6 +366,23 @@ static struct cftype memio_files[] = {
 		.flags = CFTYPE_NOT_ON_ROOT,
 		.seq_show = limit_show,
 		.write = limit_write,
+	},
+	{
+		.name = "min",
+		.flags = CFTYPE_NOT_ON_ROOT,
+		.seq_show = min_show,
+		.write = min_write,
+	},
+	{
+		.name = "min.effective",
+		.flags = CFTYPE_NOT_ON_ROOT,
+		.read_u64 = min_effective_read,
+	},
+	{
+		.name = "weight",
+		.flags = CFTYPE_NOT_ON_ROOT,
+		.read_u64 = weight_read,
+		.write = weight_write,
 	},
 	{
 		.name = "events",

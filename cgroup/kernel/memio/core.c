@@ -20,6 +20,8 @@
  *		for how long after somebody wanted figures
  *	period_us
  *		what a group with a limit has a budget for (limit.c)
+ *	guaranteed_bps
+ *		what a package's memory gives in any case, for groups to share (regulate.c)
  *
  * The settings are single words that the sampler reads in each window, so that
  * nothing has to be stopped to change them.
@@ -185,6 +187,24 @@ static ssize_t period_us_store(struct kobject *kobj, struct kobj_attribute *attr
 			  MEMIO_PERIOD_US_MAX);
 }
 
+static ssize_t guaranteed_bps_show(struct kobject *kobj, struct kobj_attribute *attr,
+				   char *buf)
+{
+	return sysfs_emit(buf, "%llu\n", memio_guaranteed_get());
+}
+
+static ssize_t guaranteed_bps_store(struct kobject *kobj, struct kobj_attribute *attr,
+				    const char *buf, size_t count)
+{
+	u64 bps;
+	int ret;
+
+	ret = kstrtou64(buf, 10, &bps);
+	if (!ret)
+		ret = memio_guaranteed_set(bps);
+	return ret ?: count;
+}
+
 static struct kobj_attribute enabled_attr = __ATTR_RW(enabled);
 static struct kobj_attribute source_attr = __ATTR_RO(source);
 static struct kobj_attribute valid_attr = __ATTR_RO(valid);
@@ -192,6 +212,7 @@ static struct kobj_attribute estimator_attr = __ATTR_RW(estimator);
 static struct kobj_attribute sample_interval_us_attr = __ATTR_RW(sample_interval_us);
 static struct kobj_attribute sample_hold_ms_attr = __ATTR_RW(sample_hold_ms);
 static struct kobj_attribute period_us_attr = __ATTR_RW(period_us);
+static struct kobj_attribute guaranteed_bps_attr = __ATTR_RW(guaranteed_bps);
 
 static struct attribute *memio_attrs[] = {
 	&enabled_attr.attr,
@@ -201,6 +222,7 @@ static struct attribute *memio_attrs[] = {
 	&sample_interval_us_attr.attr,
 	&sample_hold_ms_attr.attr,
 	&period_us_attr.attr,
+	&guaranteed_bps_attr.attr,
 	NULL,
 };
 ATTRIBUTE_GROUPS(memio);

@@ -211,6 +211,9 @@ static void cpu_account(struct memio_cpu *c, struct task_struct *p)
 void __memio_cpu_switch(struct task_struct *p)
 {
 	cpu_account(this_cpu_ptr(&memio_cpus), p);
+	/* No interrupt has to have ended that. */
+	if (is_idle_task(p))
+		memio_limit_counted();
 }
 
 /**
@@ -234,6 +237,7 @@ void __memio_cpu_irq(struct task_struct *p, unsigned int offset)
 	if (!(before & HARDIRQ_MASK) &&
 	    !((before & SOFTIRQ_OFFSET) && p != this_cpu_ksoftirqd())) {
 		cpu_account(c, p);
+		memio_limit_counted();
 		return;
 	}
 	lines = cpu_read(c);

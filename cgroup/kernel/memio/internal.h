@@ -16,14 +16,17 @@
 #include <linux/cgroup.h>
 #include <linux/list.h>
 #include <linux/memio.h>
+#include <linux/memio_stop.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/clock.h>
 #include <linux/spinlock.h>
 #include <linux/topology.h>
 #include <linux/workqueue.h>
 
 #include "estimate.h"
 #include "learn.h"
+#include "share.h"
 
 /* ---- the switch (core.c) ---- */
 
@@ -33,8 +36,10 @@ extern struct dentry *memio_debugfs;
 /* The package of a CPU, as the sampler numbers them. */
 #ifdef CONFIG_X86
 #define memio_package_of(cpu)	((int)topology_logical_package_id(cpu))
+#define memio_packages()	topology_max_packages()
 #else
 #define memio_package_of(cpu)	((int)topology_physical_package_id(cpu))
+#define memio_packages()	1U
 #endif
 
 /* ---- windows and prices (price.c) ---- */
@@ -354,6 +359,7 @@ enum memio_ev {
 	MEMIO_EV_OVERRUN,
 	MEMIO_EV_FORGIVEN,
 	MEMIO_EV_INVALID,
+	MEMIO_EV_BORROWED,
 	MEMIO_EVENTS
 };
 
@@ -369,7 +375,14 @@ struct memio_limits;
  * @meter:	by device; made when the device first moves something for it
  * @make:	makes the meters of each CPU
  * @cpu:	what the tasks' CPUs read and wrote for it, each
- * @limits:	its limits; NULL until one is set
+ * @limits:	its limits; NULL until one is set, or it has a share
+ * @min:	its guarantee, bytes per second (limit.c's mutex)
+ * @min_effective: what comes of that
+ * @weight:	its weight (likewise)
+ * @sharing:	what those below it claim, and what there is for them (likewise)
+ * @active:	it, or one below it, has charged something of late
+ * @charged:	it has, since that was last looked at
+ * @gone:	it is offline (likewise)
  * @events:	of it and those below
  * @events_local: its own
  */
@@ -383,6 +396,13 @@ struct memio_cgroup {
 	struct work_struct make;
 	struct memio_cpu_bytes __percpu *cpu;
 	struct memio_limits *limits;
+	u64 min;
+	u64 min_effective;
+	u32 weight;
+	struct memio_sharing sharing;
+	bool active;
+	unsigned int charged;
+	bool gone;
 	atomic64_t events[MEMIO_EVENTS];
 	atomic64_t events_local[MEMIO_EVENTS];
 };
@@ -574,6 +594,22 @@ void memio_limit_new_device(u16 id);
 void memio_limit_offline(struct memio_cgroup *g);
 void memio_limit_free(struct memio_cgroup *g);
 void memio_throttle_moved(struct task_struct *p);
+
+DECLARE_PER_CPU(u64, memio_counted_ns);
+
+/* What this CPU has read is charged up to here. Context: interrupts off. */
+static inline void memio_limit_counted(void)
+{
+	if (memio_limits_on())
+		__this_cpu_write(memio_counted_ns, local_clock());
+}
+
+/* ---- guarantees and weights (regulate.c) ---- */
+
+int memio_guaranteed_set(u64 bps);
+u64 memio_guaranteed_get(void);
+int memio_min_write(struct memio_cgroup *g, char *buf);
+int memio_weight_write(struct memio_cgroup *g, char *buf);
 
 /* ---- for KUnit ---- */
 

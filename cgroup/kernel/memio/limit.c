@@ -27,7 +27,7 @@
  * there are limits. It also is the watchdog: a group that is stopped longer than its debt
  * justifies is let go, and the log says so.
  *
- * Locking: limit_mutex for what is written to files, and for groups' coming and
+ * Locking: memio_limit_mutex for what is written to files, and for groups' coming and
  * going. A line's lock for its pools; it nests in all others, run queues' as well. So what
  * charges with a run queue's lock held only marks a group as stopped, and an irq_work
  * does the rest. @stopped_ns is set by whoever has spent a pool and found it 0, and cleared
@@ -54,12 +54,13 @@
 #include <trace/events/memio.h>
 
 #define MEMIO_WATCHDOG_NS	NSEC_PER_SEC
+#define MEMIO_SPAN_NS_MAX	(100ULL * NSEC_PER_MSEC)
 
 /* 1 ms: what a group does at full speed and is stopped for is not noticed by people. */
 unsigned int memio_period_us = 1000;
 
 LIST_HEAD(memio_all_limits);
-static DEFINE_MUTEX(limit_mutex);
+DEFINE_MUTEX(memio_limit_mutex);
 
 static void limits_work_fn(struct work_struct *work);
 static DECLARE_DELAYED_WORK(limits_work, limits_work_fn);
@@ -70,9 +71,44 @@ static const char *const key_names[MEMIO_LIMIT_KEYS] = {
 	[MEMIO_LIMIT_IO]	= "io",
 };
 
-static u64 period_ns(void)
+/**
+ * memio_period_ns - what a budget is for
+ *
+ * Context: any. Return: nanoseconds.
+ */
+u64 memio_period_ns(void)
 {
 	return (u64)READ_ONCE(memio_period_us) * NSEC_PER_USEC;
+}
+
+/* When what a CPU has read was last charged: the last interrupt, or when it ceased to idle */
+DEFINE_PER_CPU(u64, memio_counted_ns);
+
+/* For how long what is charged now was being read: a tick, or more if that is late. */
+static u64 cpu_span_ns(void)
+{
+	return clamp(local_clock() - __this_cpu_read(memio_counted_ns), (u64)TICK_NSEC,
+		     MEMIO_SPAN_NS_MAX);
+}
+
+/**
+ * memio_keeps_ns - what a budget may keep is earned in so long
+ * @span_ns:	for how long what is charged was gathered
+ *
+ * A budget that can hold less than what comes at a time would be full for most of
+ * the time that this is gathered in, and its group be stopped though it keeps within its
+ * rate. What CPUs read comes a tick's worth at a time, or less.
+ *
+ * Context: any. Return: nanoseconds.
+ */
+u64 memio_keeps_ns(u64 span_ns)
+{
+	return memio_period_ns() + span_ns;
+}
+
+static u64 line_keeps_ns(const struct memio_line *line, u64 span_ns)
+{
+	return memio_keeps_ns(line->cpus ? max(span_ns, (u64)TICK_NSEC) : 0);
 }
 
 /* ---- events ---- */
@@ -101,8 +137,19 @@ static struct memio_line *line_of(struct memio_limits *l, u16 id)
 	return smp_load_acquire(&l->dev_line[id]);
 }
 
-/* Takes bytes from one of a line's pools. Returns whether it is spent. */
-static bool take(struct memio_limits *l, struct memio_line *line, int way, u64 bytes)
+/**
+ * memio_line_take - take bytes from one of a line's pools
+ * @l:		the group's limits
+ * @line:	the line, which has a rate for @way
+ * @way:	which of its pools, an &enum memio_way
+ * @bytes:	how many
+ * @span_ns:	for how long they were gathered
+ *
+ * Context: any, with interrupts off; also with the run queue's lock.
+ * Return: whether it is spent.
+ */
+bool memio_line_take(struct memio_limits *l, struct memio_line *line, int way, u64 bytes,
+		     u64 span_ns)
 {
 	struct memio_slice *slice = &this_cpu_ptr(line->slices)->way[way];
 	struct memio_pool *pool = &line->pool[way];
@@ -116,7 +163,7 @@ static bool take(struct memio_limits *l, struct memio_line *line, int way, u64 b
 		raw_spin_unlock(&line->lock);
 		return false;
 	}
-	memio_pool_fill(pool, ktime_get_ns(), period_ns());
+	memio_pool_fill(pool, ktime_get_ns(), line_keeps_ns(line, span_ns));
 	forgiven = memio_pool_take(pool, slice, bytes, order_base_2(nr_cpu_ids));
 	spent = pool->tokens <= 0;
 	raw_spin_unlock(&line->lock);
@@ -127,21 +174,22 @@ static bool take(struct memio_limits *l, struct memio_line *line, int way, u64 b
 	return spent;
 }
 
-static bool take_line(struct memio_limits *l, struct memio_line *line, u64 read, u64 write)
+static bool take_line(struct memio_limits *l, struct memio_line *line, u64 read, u64 write,
+		      u64 span_ns)
 {
 	unsigned long ways;
 	bool spent = false;
 
 	if (!line)
 		return false;
-	/* Pairs with the release in line_set(): there are slices. */
+	/* Pairs with the release in memio_line_set(): there are slices. */
 	ways = smp_load_acquire(&line->ways);
 	if (ways & BIT(MEMIO_BPS))
-		spent |= take(l, line, MEMIO_BPS, read + write);
+		spent |= memio_line_take(l, line, MEMIO_BPS, read + write, span_ns);
 	if (ways & BIT(MEMIO_RBPS))
-		spent |= take(l, line, MEMIO_RBPS, read);
+		spent |= memio_line_take(l, line, MEMIO_RBPS, read, span_ns);
 	if (ways & BIT(MEMIO_WBPS))
-		spent |= take(l, line, MEMIO_WBPS, write);
+		spent |= memio_line_take(l, line, MEMIO_WBPS, write, span_ns);
 	return spent;
 }
 
@@ -159,21 +207,26 @@ static void stop(struct memio_limits *l)
 	irq_work_queue(&l->stop);
 }
 
-static void charge(u32 owner, enum memio_limit_key key, u16 dev, u64 read, u64 write)
+static void charge(u32 owner, enum memio_limit_key key, u16 dev, u64 read, u64 write,
+		   u64 span_ns)
 {
 	struct memio_cgroup *g;
 	struct memio_limits *l;
 	bool spent;
 
 	guard(rcu)();
-	for (g = memio_owner_group(owner); g; g = memio_cgroup_parent(g)) {
+	g = memio_owner_group(owner);
+	/* Who is to be stopped for that has limits. */
+	if (READ_ONCE(memio_regulated) && memio_share_charge(g, read + write, span_ns))
+		stop(memio_limits_of(g));
+	for (; g; g = memio_cgroup_parent(g)) {
 		l = memio_limits_of(g);
 		if (!l)
 			continue;
-		spent = take_line(l, &l->line[key], read, write);
-		spent |= take_line(l, &l->line[MEMIO_LIMIT_TOTAL], read, write);
+		spent = take_line(l, &l->line[key], read, write, span_ns);
+		spent |= take_line(l, &l->line[MEMIO_LIMIT_TOTAL], read, write, span_ns);
 		if (dev)
-			spent |= take_line(l, line_of(l, dev), read, write);
+			spent |= take_line(l, line_of(l, dev), read, write, span_ns);
 		if (spent)
 			stop(l);
 	}
@@ -192,7 +245,7 @@ void __memio_limit_charge_io(u32 owner, u16 id, const struct memio_io *io)
 	u64 read, write;
 
 	memio_price_bounded(memio_device(id), io, &read, &write);
-	charge(owner, MEMIO_LIMIT_IO, id, read, write);
+	charge(owner, MEMIO_LIMIT_IO, id, read, write, 0);
 }
 
 /**
@@ -206,12 +259,19 @@ void __memio_limit_charge_cpu(u32 owner, u32 lines)
 {
 	struct memio_cpu_bytes b = memio_cpu_cost(lines);
 
-	charge(owner, MEMIO_LIMIT_CPU, 0, b.read, b.write);
+	charge(owner, MEMIO_LIMIT_CPU, 0, b.read, b.write, cpu_span_ns());
 }
 
 /* ---- stopping ---- */
 
-static u64 line_wait(struct memio_line *line)
+/**
+ * memio_line_wait - how long until each of a line's pools has something
+ * @line:	the line, or NULL
+ *
+ * Context: any.
+ * Return: nanoseconds; 0: they have.
+ */
+u64 memio_line_wait(struct memio_line *line)
 {
 	unsigned long flags;
 	u64 now, wait = 0;
@@ -221,7 +281,7 @@ static u64 line_wait(struct memio_line *line)
 	raw_spin_lock_irqsave(&line->lock, flags);
 	now = ktime_get_ns();
 	for (int way = 0; way < MEMIO_WAYS; way++) {
-		memio_pool_fill(&line->pool[way], now, period_ns());
+		memio_pool_fill(&line->pool[way], now, line_keeps_ns(line, 0));
 		wait = max(wait, memio_pool_wait_ns(&line->pool[way]));
 	}
 	raw_spin_unlock_irqrestore(&line->lock, flags);
@@ -234,10 +294,11 @@ static u64 limits_wait(struct memio_limits *l)
 	u64 wait = 0;
 
 	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
-		wait = max(wait, line_wait(&l->line[key]));
+		wait = max(wait, memio_line_wait(&l->line[key]));
 	for (u16 id = 1; id < MEMIO_DEVICES && memio_device(id); id++)
-		wait = max(wait, line_wait(line_of(l, id)));
-	return wait;
+		wait = max(wait, memio_line_wait(line_of(l, id)));
+	/* Asking may change it, so only if nothing else is to be waited for. */
+	return wait ?: memio_share_wait(l);
 }
 
 static void let_go(struct memio_limits *l)
@@ -246,6 +307,7 @@ static void let_go(struct memio_limits *l)
 
 	if (!since || cmpxchg64(&l->stopped_ns, since, 0) != since)
 		return;
+	memio_share_go(l);
 	memio_event(l->group, MEMIO_EV_THROTTLED_NS, ns);
 	trace_memio_unthrottle(cgroup_id(l->group->css.cgroup), ns);
 	memio_release_group(l);
@@ -270,7 +332,7 @@ static void look(struct memio_limits *l)
 		let_go(l);
 		return;
 	}
-	wait = max(wait, period_ns() / 4);
+	wait = max(wait, memio_period_ns() / 4);
 	WRITE_ONCE(l->due_ns, ktime_get_ns() + wait);
 	hrtimer_start(&l->timer, ns_to_ktime(wait), HRTIMER_MODE_REL_PINNED_HARD);
 }
@@ -319,6 +381,7 @@ static void watch(struct memio_limits *l)
 		bytes += forgive_line(&l->line[key]);
 	for (int id = 1; id < MEMIO_DEVICES; id++)
 		bytes += forgive_line(l->dev_line[id]);
+	bytes += forgive_line(&l->share);
 	memio_event(l->group, MEMIO_EV_FORGIVEN, bytes);
 	pr_warn_ratelimited("a group was stopped for %llu ms, %llu ms longer than its debt justifies: it runs again, %llu bytes are forgiven\n",
 			    (now - since) / NSEC_PER_MSEC, (now - due) / NSEC_PER_MSEC, bytes);
@@ -328,24 +391,26 @@ static void watch(struct memio_limits *l)
 static bool wants_cpus(const struct memio_limits *l)
 {
 	return READ_ONCE(l->line[MEMIO_LIMIT_TOTAL].ways) ||
-	       READ_ONCE(l->line[MEMIO_LIMIT_CPU].ways);
+	       READ_ONCE(l->line[MEMIO_LIMIT_CPU].ways) || READ_ONCE(l->share.ways);
 }
 
 static void limits_work_fn(struct work_struct *work)
 {
 	unsigned long often = msecs_to_jiffies(READ_ONCE(memio_hold_ms)) / 4;
-	bool any = false, cpus = false, counters = memio_counters_valid();
+	bool any, cpus, counters = memio_counters_valid();
 	struct memio_limits *l;
 
-	mutex_lock(&limit_mutex);
+	mutex_lock(&memio_limit_mutex);
+	memio_share_again();
+	any = cpus = memio_regulated;
 	list_for_each_entry(l, &memio_all_limits, list) {
 		watch(l);
 		any |= l->any;
 		cpus |= wants_cpus(l);
-		if (l->any && (!counters || (wants_cpus(l) && !memio_cpu_valid())))
+		if ((l->any || l->share.ways) && (!counters || (wants_cpus(l) && !memio_cpu_valid())))
 			memio_event(l->group, MEMIO_EV_INVALID, 1);
 	}
-	mutex_unlock(&limit_mutex);
+	mutex_unlock(&memio_limit_mutex);
 	if (!any)
 		return;
 	memio_sampler_want();
@@ -372,15 +437,21 @@ static bool all_max(const u64 *rate)
 }
 
 /* Room for slices; without it no rate can be set. */
-static int line_prepare(struct memio_line *line)
+static int line_prepare(struct memio_line *line, gfp_t gfp)
 {
 	if (!line->slices)
-		line->slices = alloc_percpu_gfp(struct memio_slices, GFP_KERNEL_ACCOUNT);
+		line->slices = alloc_percpu_gfp(struct memio_slices, gfp);
 	return line->slices ? 0 : -ENOMEM;
 }
 
-/* Sets the rates that hold. A line that is prepared, or all of them are "max". */
-static void line_set(struct memio_line *line, const u64 *rate)
+/**
+ * memio_line_set - set the rates that hold
+ * @line:	the line, with room for slices, unless all rates are MEMIO_NO_LIMIT
+ * @rate:	bytes per second, by way
+ *
+ * Context: any, with memio_limit_mutex.
+ */
+void memio_line_set(struct memio_line *line, const u64 *rate)
 {
 	unsigned long ways = 0;
 
@@ -393,21 +464,21 @@ static void line_set(struct memio_line *line, const u64 *rate)
 			else if (!step)
 				continue;
 			memio_pool_set(&line->pool[way], rate[way], ktime_get_ns(),
-				       period_ns());
+				       line_keeps_ns(line, 0));
 		}
 	}
 	/* Pairs with the acquire in take_line(). */
 	smp_store_release(&line->ways, ways);
 }
 
-static struct memio_limits *new_limits(struct memio_cgroup *g)
+static struct memio_limits *new_limits(struct memio_cgroup *g, gfp_t gfp)
 {
-	struct memio_limits *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
+	struct memio_limits *l = kzalloc(sizeof(*l), gfp);
 	int cpu;
 
 	if (!l)
 		return NULL;
-	l->limbo = alloc_percpu_gfp(struct list_head, GFP_KERNEL_ACCOUNT);
+	l->limbo = alloc_percpu_gfp(struct list_head, gfp);
 	if (!l->limbo) {
 		kfree(l);
 		return NULL;
@@ -416,6 +487,10 @@ static struct memio_limits *new_limits(struct memio_cgroup *g)
 		INIT_LIST_HEAD(per_cpu_ptr(l->limbo, cpu));
 	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
 		line_init(&l->line[key]);
+	line_init(&l->share);
+	l->line[MEMIO_LIMIT_TOTAL].cpus = true;
+	l->line[MEMIO_LIMIT_CPU].cpus = true;
+	l->share.cpus = true;
 	for (int way = 0; way < MEMIO_WAYS; way++)
 		l->fallback[way] = MEMIO_NO_LIMIT;
 	l->group = g;
@@ -428,6 +503,21 @@ static struct memio_limits *new_limits(struct memio_cgroup *g)
 	return l;
 }
 
+/**
+ * memio_share_prepare - see to it that a group can have a share, and be stopped
+ * @g:	the group
+ *
+ * Context: with memio_limit_mutex; does not sleep.
+ * Return: false if there is no memory for it now.
+ */
+bool memio_share_prepare(struct memio_cgroup *g)
+{
+	const gfp_t gfp = GFP_NOWAIT | __GFP_NOWARN;
+	struct memio_limits *l = g->limits ?: new_limits(g, gfp);
+
+	return l && !line_prepare(&l->share, gfp);
+}
+
 static struct memio_line *dev_line(struct memio_limits *l, u16 id)
 {
 	struct memio_line *line = l->dev_line[id];
@@ -438,7 +528,7 @@ static struct memio_line *dev_line(struct memio_limits *l, u16 id)
 	if (!line)
 		return NULL;
 	line_init(line);
-	if (line_prepare(line)) {
+	if (line_prepare(line, GFP_KERNEL_ACCOUNT)) {
 		kfree(line);
 		return NULL;
 	}
@@ -450,7 +540,7 @@ static struct memio_line *dev_line(struct memio_limits *l, u16 id)
 /* A device's own rates, or "default". */
 static void dev_line_set(struct memio_limits *l, struct memio_line *line)
 {
-	line_set(line, all_max(line->rate) ? l->fallback : line->rate);
+	memio_line_set(line, all_max(line->rate) ? l->fallback : line->rate);
 }
 
 static bool any_rate(const struct memio_limits *l)
@@ -462,6 +552,37 @@ static bool any_rate(const struct memio_limits *l)
 	for (int id = 1; id < MEMIO_DEVICES; id++)
 		any |= l->dev_line[id] && !all_max(l->dev_line[id]->rate);
 	return any;
+}
+
+/**
+ * memio_limit_lifted - a group's limits, or its share, are no more
+ * @l:	the limits, which nobody charges any more who has seen them before
+ *
+ * If there is no other pool that could be spent, nobody is in limbo afterwards,
+ * nor on the way there.
+ *
+ * Context: process, with memio_limit_mutex. May sleep.
+ */
+void memio_limit_lifted(struct memio_limits *l)
+{
+	if (l->any || l->share.ways) {
+		look(l);
+		return;
+	}
+	/* Who is about to let it go has done so, then. */
+	irq_work_sync(&l->stop);
+	hrtimer_cancel(&l->timer);
+	let_go(l);
+}
+
+/**
+ * memio_limits_work_now - have the work item see what there is
+ *
+ * Context: any.
+ */
+void memio_limits_work_now(void)
+{
+	mod_delayed_work(system_unbound_wq, &limits_work, 0);
 }
 
 /*
@@ -476,13 +597,10 @@ static void count(struct memio_limits *l)
 		return;
 	l->any = any;
 	if (any) {
-		mod_delayed_work(system_unbound_wq, &limits_work, 0);
+		memio_limits_work_now();
 		return;
 	}
-	/* It has no pool that could be spent; who is about to let it go has done so, then. */
-	irq_work_sync(&l->stop);
-	hrtimer_cancel(&l->timer);
-	let_go(l);
+	memio_limit_lifted(l);
 	static_branch_dec(&memio_limit_key);
 }
 
@@ -520,10 +638,10 @@ static int set_key(struct memio_limits *l, int key, const struct memio_limit_tex
 {
 	struct memio_line *line = &l->line[key];
 
-	if (line_prepare(line))
+	if (line_prepare(line, GFP_KERNEL_ACCOUNT))
 		return -ENOMEM;
 	change(line->rate, text);
-	line_set(line, line->rate);
+	memio_line_set(line, line->rate);
 	return 0;
 }
 
@@ -550,7 +668,7 @@ static int set(struct memio_cgroup *g, const struct memio_limit_text *text)
 	/* There is nothing to lift. */
 	if (!g->limits && all_max_text(text))
 		return 0;
-	l = g->limits ?: new_limits(g);
+	l = g->limits ?: new_limits(g, GFP_KERNEL_ACCOUNT);
 	if (!l)
 		return -ENOMEM;
 	/* Before the first rate is set, as who spends it is stopped by hooks. */
@@ -589,7 +707,7 @@ int memio_limit_write(struct memio_cgroup *g, char *buf)
 
 	if (ret)
 		return ret;
-	guard(mutex)(&limit_mutex);
+	guard(mutex)(&memio_limit_mutex);
 	return set(g, &text);
 }
 
@@ -612,7 +730,7 @@ void memio_limit_show(struct seq_file *m, struct memio_cgroup *g)
 {
 	struct memio_limits *l;
 
-	guard(mutex)(&limit_mutex);
+	guard(mutex)(&memio_limit_mutex);
 	l = g->limits;
 	if (!l)
 		return;
@@ -637,7 +755,7 @@ void memio_limit_new_device(u16 id)
 	struct memio_line *line;
 	struct memio_limits *l;
 
-	guard(mutex)(&limit_mutex);
+	guard(mutex)(&memio_limit_mutex);
 	list_for_each_entry(l, &memio_all_limits, list) {
 		if (all_max(l->fallback))
 			continue;
@@ -656,21 +774,25 @@ void memio_limit_new_device(u16 id)
 void memio_limit_offline(struct memio_cgroup *g)
 {
 	static const u64 none[MEMIO_WAYS] = { [0 ... MEMIO_WAYS - 1] = MEMIO_NO_LIMIT };
-	struct memio_limits *l = g->limits;
+	struct memio_limits *l;
 
+	guard(mutex)(&memio_limit_mutex);
+	/* It gets none any more. */
+	g->gone = true;
+	l = g->limits;
 	if (!l)
 		return;
-	guard(mutex)(&limit_mutex);
+	memio_line_set(&l->share, none);
 	memcpy(l->fallback, none, sizeof(none));
 	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++) {
 		memcpy(l->line[key].rate, none, sizeof(none));
-		line_set(&l->line[key], none);
+		memio_line_set(&l->line[key], none);
 	}
 	for (int id = 1; id < MEMIO_DEVICES; id++) {
 		if (!l->dev_line[id])
 			continue;
 		memcpy(l->dev_line[id]->rate, none, sizeof(none));
-		line_set(l->dev_line[id], none);
+		memio_line_set(l->dev_line[id], none);
 	}
 	count(l);
 	list_del_rcu(&l->list);
@@ -700,6 +822,7 @@ void memio_limit_free(struct memio_cgroup *g)
 		free_percpu(l->dev_line[id]->slices);
 		kfree(l->dev_line[id]);
 	}
+	free_percpu(l->share.slices);
 	free_percpu(l->limbo);
 	kfree(l);
 }

@@ -34,6 +34,7 @@ struct memio_slices {
  * struct memio_line - limits to one kind of traffic
  * @rate:	as they were written (limit_mutex)
  * @lock:	around @pool
+ * @cpus:	CPUs are charged here, too
  * @ways:	those that have a limit, a bit each
  * @pool:	what is left of them
  * @slices:	what CPUs have taken; NULL: there never was a limit
@@ -41,6 +42,7 @@ struct memio_slices {
 struct memio_line {
 	u64 rate[MEMIO_WAYS];
 	raw_spinlock_t lock;
+	bool cpus;
 	unsigned long ways;
 	struct memio_pool pool[MEMIO_WAYS];
 	struct memio_slices __percpu *slices;
@@ -54,6 +56,8 @@ struct memio_line {
  * @any:	one of all rates is set (likewise)
  * @line:	by key
  * @dev_line:	by device; NULL: it never had a limit
+ * @share:	what it may move by memio.min and memio.weight (regulate.c)
+ * @share_waits: it has spent that, and waits
  * @stopped_ns:	since when they are spent, and the group's tasks stopped; 0: they are not
  * @due_ns:	when it should be over
  * @stop:	has what is running stopped
@@ -67,6 +71,8 @@ struct memio_limits {
 	bool any;
 	struct memio_line line[MEMIO_LIMIT_KEYS];
 	struct memio_line *dev_line[MEMIO_DEVICES];
+	struct memio_line share;
+	unsigned int share_waits;
 	u64 stopped_ns;
 	u64 due_ns;
 	struct irq_work stop;
@@ -75,6 +81,7 @@ struct memio_limits {
 };
 
 extern struct list_head memio_all_limits;	/* RCU */
+extern struct mutex memio_limit_mutex;
 
 /* A group's limits; NULL if it never had any. They go with the group. */
 static inline struct memio_limits *memio_limits_of(const struct memio_cgroup *g)
@@ -82,6 +89,25 @@ static inline struct memio_limits *memio_limits_of(const struct memio_cgroup *g)
 	/* Pairs with the release when they are made. */
 	return smp_load_acquire(&g->limits);
 }
+
+u64 memio_period_ns(void);
+u64 memio_keeps_ns(u64 span_ns);
+bool memio_line_take(struct memio_limits *l, struct memio_line *line, int way, u64 bytes,
+		     u64 span_ns);
+u64 memio_line_wait(struct memio_line *line);
+void memio_line_set(struct memio_line *line, const u64 *rate);
+bool memio_share_prepare(struct memio_cgroup *g);
+void memio_limit_lifted(struct memio_limits *l);
+void memio_limits_work_now(void);
+
+/* ---- regulate.c ---- */
+
+extern bool memio_regulated;	/* groups share what the memory gives */
+
+bool memio_share_charge(struct memio_cgroup *g, u64 bytes, u64 span_ns);
+u64 memio_share_wait(struct memio_limits *l);
+void memio_share_go(struct memio_limits *l);
+void memio_share_again(void);
 
 /* ---- throttle.c ---- */
 

@@ -1401,6 +1401,26 @@ static const struct {
 };
 
 /* run WORK [N] */
+/*
+ * Until it is killed: a page's lines of a buffer, then so many turns of a loop that only
+ * counts. How fast it is depends on the memory in part, as with most programs.
+ */
+static _Noreturn void paced(u64 tag, u64 bytes, u64 turns)
+{
+	char *buf = map(bytes, MAP_POPULATE);
+	volatile u64 i;
+	u64 at;
+
+	run_on(0);
+	ledger_open();
+	ledger_tag(tag);
+	for (at = 0;; at = (at + 4096) % bytes) {
+		load_apart(buf + at, LINE, 4096 / LINE);
+		for (i = 0; i < turns; i++)
+			;
+	}
+}
+
 static int run(const char *name, u64 n)
 {
 	const u64 bytes = BIG;
@@ -1493,12 +1513,15 @@ int main(int argc, char **argv)
 
 	if (argc < 2) {
 		fprintf(stderr,
-			"usage: core GROUP... | dram BYTES_PER_S | run WORK [N] | task TAG WORK BYTES N | marks MS\n");
+			"usage: core GROUP... | dram BYTES_PER_S | run WORK [N] | task TAG WORK BYTES N | paced TAG BYTES TURNS | marks MS\n");
 		return 2;
 	}
 	if (!strcmp(argv[1], "task") && argc == 6)
 		return task(strtoul(argv[2], NULL, 10), argv[3], strtoul(argv[4], NULL, 10),
 			    strtoul(argv[5], NULL, 10));
+	if (!strcmp(argv[1], "paced") && argc == 5)
+		paced(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10),
+		      strtoul(argv[4], NULL, 10));
 	if (!strcmp(argv[1], "marks") && argc == 3)
 		marks(strtoul(argv[2], NULL, 10));
 	if (!strcmp(argv[1], "run"))

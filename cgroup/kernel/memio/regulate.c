@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * memio: guarantees and weights of groups: memio.min, memio.weight
+ *
+ *	# echo 1000000000 > /sys/kernel/memio/guaranteed_bps
+ *	# echo 600000000 > realtime/memio.min
+ *	# echo 300 > batch/memio.weight
+ *
+ * As long as guaranteed_bps is not 0 groups share it, as share.c has it. It is what the
+ * memory gives whatever is asked of it, so less than what it gives at best; and groups
+ * may use more, when all who want something have had theirs.
+ *
+ * Who has a share are groups without others below them: the others have no tasks.
+ * What the root's tasks move counts, and does not stop them. A share is a line
+ * beside those of memio.limit (limit.c), so it is charged, spent and waited for as
+ * they are: but a group that has spent it goes on if it may borrow.
+ *
+ *	charge: the pool of all groups, always
+ *		the group's share; spent?
+ *			all may have more than is foreseen: forget the debt	(borrow)
+ *			else: stop
+ *	stopped, each half period:
+ *			the debt is paid, or it may borrow now: go
+ *			all that are active are stopped: go, for a period	(best effort)
+ *
+ * Best effort is not charged: each has had its own, and whose pool fills meanwhile finds it
+ * full. So who has a guarantee loses nothing by it.
+ *
+ * Who is active
+ *
+ * Whoever has charged something since the work item last looked, at least a second ago.
+ * One that comes to be active is not stopped until rates are worked out again, which
+ * a work item does, soon, and it has what it takes to be stopped, which takes memory.
+ *
+ * Locking: memio_limit_mutex for what is written to files, and for rates. all.lock for the
+ * pool of all groups; it nests in all others, as that of a line. Neither is taken with the
+ * other.
+ */
+
+#include <linux/cgroup.h>
+#include <linux/cleanup.h>
+#include <linux/irq_work.h>
+#include <linux/jiffies.h>
+#include <linux/kstrtox.h>
+#include <linux/ktime.h>
+#include <linux/log2.h>
+#include <linux/memio_stop.h>
+#include <linux/seq_file.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+
+#include "internal.h"
+#include "limit.h"
+#include "share.h"
+
+static const u64 no_rate[MEMIO_WAYS] = { [0 ... MEMIO_WAYS - 1] = MEMIO_NO_LIMIT };
+
+/* What each package's memory gives; 0: nobody knows, and so nothing is shared. */
+static u64 guaranteed;
+
+static struct {
+	raw_spinlock_t lock;		/* around the next two */
+	struct memio_pool pool;
+	struct memio_average own;	/* charged, and not borrowed */
+	u64 free_until;			/* best effort */
+	unsigned int active;		/* groups that have a share */
+	atomic_t stopped;		/* those of them that are waiting for it */
+} all = {
+	.lock = __RAW_SPIN_LOCK_UNLOCKED(all.lock),
+};
+
+static DEFINE_PER_CPU(struct memio_slice, all_slice);
+
+bool memio_regulated __read_mostly;
+
+static void rebalance_fn(struct work_struct *work);
+static DECLARE_WORK(rebalance_work, rebalance_fn);
+
+static void rebalance_irq_fn(struct irq_work *work)
+{
+	queue_work(system_unbound_wq, &rebalance_work);
+}
+
+static DEFINE_IRQ_WORK(rebalance_irq, rebalance_irq_fn);
+
+/* As a line that CPUs are charged to (limit.c) */
+static void fill_all(u64 now, u64 span_ns)
+{
+	memio_pool_fill(&all.pool, now, memio_keeps_ns(max(span_ns, (u64)TICK_NSEC)));
+	memio_average_run(&all.own, now, memio_period_ns());
+}
+
+/* ---- charging ---- */
+
+static void charge_all(u64 bytes, u64 span_ns)
+{
+	struct memio_slice *slice = this_cpu_ptr(&all_slice);
+	u64 now;
+
+	if (memio_slice_take(&all.pool, slice, bytes))
+		return;
+	now = ktime_get_ns();
+	raw_spin_lock(&all.lock);
+	fill_all(now, span_ns);
+	all.own.used += all.pool.tokens;
+	memio_pool_take(&all.pool, slice, bytes, order_base_2(nr_cpu_ids));
+	all.own.used -= all.pool.tokens;
+	raw_spin_unlock(&all.lock);
+}
+
+/* Forget what a group has spent beyond its own. Returns how much that was. */
+static u64 forget(struct memio_line *line)
+{
+	guard(raw_spinlock_irqsave)(&line->lock);
+	return memio_pool_forgive(&line->pool[MEMIO_BPS]);
+}
+
+/* A group has spent its own. Whether it may go on, as others leave something. */
+static bool borrow(struct memio_limits *l)
+{
+	u64 now = ktime_get_ns(), debt;
+	unsigned long flags;
+	bool may;
+
+	raw_spin_lock_irqsave(&all.lock, flags);
+	fill_all(now, 0);
+	may = memio_may_borrow(&all.pool, &all.own);
+	raw_spin_unlock_irqrestore(&all.lock, flags);
+	if (!may)
+		return false;
+
+	debt = forget(&l->share);
+	raw_spin_lock_irqsave(&all.lock, flags);
+	all.own.used -= debt;
+	raw_spin_unlock_irqrestore(&all.lock, flags);
+	memio_event(l->group, MEMIO_EV_BORROWED, debt);
+	return true;
+}
+
+static bool best_effort(u64 now)
+{
+	return (s64)(READ_ONCE(all.free_until) - now) > 0;
+}
+
+/**
+ * memio_share_charge - charge a group's share
+ * @g:		the group
+ * @bytes:	memory bytes
+ * @span_ns:	for how long they were gathered
+ *
+ * Context: any, with interrupts off, in RCU's read side; also with the run queue's lock.
+ * Return: true if it has spent its share, and is to be stopped.
+ */
+bool memio_share_charge(struct memio_cgroup *g, u64 bytes, u64 span_ns)
+{
+	struct memio_limits *l;
+
+	if (READ_ONCE(all.free_until) && best_effort(ktime_get_ns()))
+		return false;
+	charge_all(bytes, span_ns);
+	if (!READ_ONCE(g->charged))
+		WRITE_ONCE(g->charged, 1);
+	if (unlikely(!READ_ONCE(g->active))) {
+		if (g != &memio_root)
+			irq_work_queue(&rebalance_irq);
+		return false;
+	}
+	l = memio_limits_of(g);
+	/* Pairs with the release in memio_line_set(): there are slices. */
+	if (!l || !smp_load_acquire(&l->share.ways))
+		return false;
+	return memio_line_take(l, &l->share, MEMIO_BPS, bytes, span_ns) && !borrow(l);
+}
+
+/* ---- waiting ---- */
+
+static void waits(struct memio_limits *l, unsigned int for_it)
+{
+	if (xchg(&l->share_waits, for_it) == for_it)
+		return;
+	if (for_it)
+		atomic_inc(&all.stopped);
+	else
+		atomic_dec(&all.stopped);
+}
+
+static void begin_best_effort(u64 now)
+{
+	guard(raw_spinlock_irqsave)(&all.lock);
+	memio_pool_forgive(&all.pool);
+	/* 0 is never. */
+	WRITE_ONCE(all.free_until, (now + memio_period_ns()) | 1);
+}
+
+/**
+ * memio_share_wait - how long a group has to wait for its share
+ * @l:	its limits
+ *
+ * If all that are active have to, none has to.
+ *
+ * Context: any.
+ * Return: nanoseconds until it is to ask again; 0: it can go on.
+ */
+u64 memio_share_wait(struct memio_limits *l)
+{
+	u64 now = ktime_get_ns(), wait = memio_line_wait(&l->share);
+
+	if (!wait || borrow(l)) {
+		waits(l, 0);
+		return 0;
+	}
+	waits(l, 1);
+	if (atomic_read(&all.stopped) >= READ_ONCE(all.active))
+		begin_best_effort(now);
+	/* What others do may change it. */
+	if (!best_effort(now))
+		return min(wait, memio_period_ns() / 2);
+	/* All have had their own, and begin anew. */
+	forget(&l->share);
+	waits(l, 0);
+	return 0;
+}
+
+/**
+ * memio_share_go - a group is let go, for whatever reason
+ * @l:	its limits
+ *
+ * Context: any.
+ */
+void memio_share_go(struct memio_limits *l)
+{
+	waits(l, 0);
+}
+
+/* ---- rates ---- */
+
+static struct memio_claim claim_of(const struct memio_cgroup *g)
+{
+	return (struct memio_claim){
+		.min = g->min, .weight = g->weight, .active = g->active,
+	};
+}
+
+static void set_share(struct memio_limits *l, u64 rate)
+{
+	u64 rates[MEMIO_WAYS];
+
+	memcpy(rates, no_rate, sizeof(rates));
+	rates[MEMIO_BPS] = rate;
+	/* Or slices would be void each time. */
+	if (l->share.rate[MEMIO_BPS] == rate)
+		return;
+	l->share.rate[MEMIO_BPS] = rate;
+	memio_line_set(&l->share, rates);
+}
+
+/* Whether a group without others below it has charged something of late */
+static bool leaf_active(struct memio_cgroup *g, bool again)
+{
+	bool charged = again ? xchg(&g->charged, 0) : READ_ONCE(g->charged);
+
+	if (again || !g->active)
+		return charged;
+	return true;
+}
+
+/* What groups claim, from below; and who is active. */
+static void claims(bool again)
+{
+	struct cgroup_subsys_state *css;
+	struct memio_cgroup *g, *parent;
+	struct memio_claim claim;
+
+	css_for_each_descendant_pre(css, &memio_root.css)
+		memio_css_cgroup(css)->sharing = (struct memio_sharing){};
+	css_for_each_descendant_post(css, &memio_root.css) {
+		g = memio_css_cgroup(css);
+		parent = memio_cgroup_parent(g);
+		if (!parent || g->gone)
+			continue;
+		WRITE_ONCE(g->active, g->sharing.below ? g->sharing.weights :
+						       leaf_active(g, again));
+		claim = claim_of(g);
+		memio_sharing_add(&parent->sharing, &claim);
+	}
+}
+
+/* A group's share, if it is to have one. Without memory for it, it is not stopped. */
+static bool grant(struct memio_cgroup *g)
+{
+	bool has = memio_regulated && !g->sharing.below && g->active;
+
+	if (has && !memio_share_prepare(g))
+		return false;
+	if (g->limits)
+		set_share(g->limits, has ? max(g->sharing.total, 1ULL) : MEMIO_NO_LIMIT);
+	return has;
+}
+
+/* What they get, from above. */
+static unsigned int grants(u64 total)
+{
+	struct cgroup_subsys_state *css;
+	struct memio_cgroup *g, *parent;
+	unsigned int active = 0;
+	struct memio_claim claim;
+
+	memio_root.sharing.total = total;
+	css_for_each_descendant_pre(css, &memio_root.css) {
+		g = memio_css_cgroup(css);
+		parent = memio_cgroup_parent(g);
+		if (!parent || g->gone)
+			continue;
+		claim = claim_of(g);
+		WRITE_ONCE(g->min_effective, memio_share_min(&parent->sharing, &claim));
+		g->sharing.total = memio_share_rate(&parent->sharing, &claim);
+		active += grant(g);
+	}
+	return active;
+}
+
+/* With memio_limit_mutex. @again: whoever has charged nothing since the last time is idle. */
+static void rebalance(bool again)
+{
+	u64 total = guaranteed * memio_packages();
+
+	guard(rcu)();
+	claims(again);
+	WRITE_ONCE(all.active, grants(total));
+}
+
+static void rebalance_fn(struct work_struct *work)
+{
+	guard(mutex)(&memio_limit_mutex);
+	if (memio_regulated)
+		rebalance(false);
+}
+
+/**
+ * memio_share_again - look who is still active
+ *
+ * Context: process, with memio_limit_mutex.
+ */
+void memio_share_again(void)
+{
+	if (memio_regulated)
+		rebalance(true);
+}
+
+/* ---- on and off ---- */
+
+static void set_all(u64 rate)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&all.lock, flags);
+	memio_pool_set(&all.pool, rate, ktime_get_ns(), memio_keeps_ns(TICK_NSEC));
+	raw_spin_unlock_irqrestore(&all.lock, flags);
+}
+
+static void switch_off(void)
+{
+	struct memio_limits *l;
+
+	/* What groups there are is not asked any more: all shares are lifted. */
+	WRITE_ONCE(memio_regulated, false);
+	rebalance(false);
+	set_all(MEMIO_NO_LIMIT);
+	/* Who has seen a share may still spend it. */
+	synchronize_rcu();
+	list_for_each_entry(l, &memio_all_limits, list)
+		memio_limit_lifted(l);
+	WRITE_ONCE(all.free_until, 0);
+	static_branch_dec(&memio_limit_key);
+}
+
+/**
+ * memio_guaranteed_set - say what a package's memory gives in any case
+ * @bps:	bytes per second; 0: nothing is known, and nothing is guaranteed
+ *
+ * Context: process, may sleep.
+ * Return: 0; -ERANGE, and nothing has changed.
+ */
+int memio_guaranteed_set(u64 bps)
+{
+	if (bps > MEMIO_RATE_MAX / memio_packages())
+		return -ERANGE;
+	guard(mutex)(&memio_limit_mutex);
+	WRITE_ONCE(guaranteed, bps);
+	if (!bps) {
+		if (memio_regulated)
+			switch_off();
+		return 0;
+	}
+	set_all(bps * memio_packages());
+	if (!memio_regulated) {
+		static_branch_inc(&memio_limit_key);
+		WRITE_ONCE(memio_regulated, true);
+		memio_limits_work_now();
+	}
+	rebalance(false);
+	return 0;
+}
+
+/**
+ * memio_guaranteed_get - what a package's memory gives in any case
+ *
+ * Context: any. Return: bytes per second; 0: it was not said.
+ */
+u64 memio_guaranteed_get(void)
+{
+	return READ_ONCE(guaranteed);
+}
+
+/* ---- files ---- */
+
+/* A plain decimal, or for a rate "max" */
+static int parse(char *buf, u64 *to, u64 most, bool max_too)
+{
+	int ret;
+
+	buf = strim(buf);
+	if (max_too && !strcmp(buf, "max")) {
+		*to = most;
+		return 0;
+	}
+	if (*buf == '+' || *buf == '-')
+		return -EINVAL;
+	ret = kstrtou64(buf, 10, to);
+	if (ret)
+		return ret;
+	return *to <= most ? 0 : -ERANGE;
+}
+
+static void changed(void)
+{
+	if (memio_regulated)
+		rebalance(false);
+}
+
+/**
+ * memio_min_write - what is written to memio.min
+ * @g:		the group
+ * @buf:	the text
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EINVAL or -ERANGE, and nothing has changed.
+ */
+int memio_min_write(struct memio_cgroup *g, char *buf)
+{
+	u64 bps;
+	int ret = parse(buf, &bps, MEMIO_RATE_MAX, true);
+
+	if (ret)
+		return ret;
+	guard(mutex)(&memio_limit_mutex);
+	WRITE_ONCE(g->min, bps);
+	changed();
+	return 0;
+}
+
+/**
+ * memio_weight_write - what is written to memio.weight
+ * @g:		the group
+ * @buf:	the text
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EINVAL or -ERANGE, and nothing has changed.
+ */
+int memio_weight_write(struct memio_cgroup *g, char *buf)
+{
+	u64 weight;
+	int ret = parse(buf, &weight, MEMIO_WEIGHT_MAX, false);
+
+	if (!ret && weight < MEMIO_WEIGHT_MIN)
+		ret = -ERANGE;
+	if (ret)
+		return ret;
+	guard(mutex)(&memio_limit_mutex);
+	WRITE_ONCE(g->weight, weight);
+	changed();
+	return 0;
+}
