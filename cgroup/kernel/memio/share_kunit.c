@@ -240,8 +240,9 @@ static void run(struct world *w, unsigned int groups, u64 ns)
 		for (int i = 0; i < groups; i++) {
 			u64 wants = w->g[i].wants;
 
+			/* more than there ever is */
 			if (wants == U64_MAX)
-				w->g[i].backlog = w->g[i].request;
+				w->g[i].backlog = w->g[i].request + (64 << 10);
 			else
 				w->g[i].backlog += mul_u64_u64_div_u64(wants, step, NSEC_PER_SEC);
 			while (w->g[i].backlog >= (s64)w->g[i].request && runs(w, i)) {

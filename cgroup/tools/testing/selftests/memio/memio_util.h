@@ -20,7 +20,7 @@
  * figures alone. Bounds allow for descriptors and metadata, see slack().
  *
  *	test_interface	files: their formats, what they refuse, who may read them
- *	test_limit	what memio.limit takes and refuses
+ *	test_limit	what memio.limit, memio.min and memio.weight take and refuse
  *	test_disk	whom each way to a disk charges
  *	test_tasks	what becomes of it when tasks and groups come, go and move
  *	test_net	the same for the network, as far as it can be seen from one side

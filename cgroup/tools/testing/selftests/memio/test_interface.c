@@ -25,6 +25,7 @@
 
 static const char * const settings[] = {
 	"enabled", "estimator", "sample_interval_us", "sample_hold_ms", "period_us",
+	"guaranteed_bps",
 };
 
 static const char * const shown[] = { "source", "valid" };
@@ -124,6 +125,8 @@ MEMIO_TEST(sysfs, accepted)
 		{ "sample_hold_ms", "100", "100" },
 		{ "period_us", "100", "100" },
 		{ "period_us", "100000\n", "100000" },
+		{ "guaranteed_bps", "100000000000\n", "100000000000" },
+		{ "guaranteed_bps", "0", "0" },
 	};
 	char value[64];
 	unsigned int i;
@@ -172,9 +175,13 @@ MEMIO_TEST(sysfs, refused)
 		{ "period_us", "1ms", EINVAL },
 		{ "period_us", "99", ERANGE },
 		{ "period_us", "100001", ERANGE },
+		{ "guaranteed_bps", "max", EINVAL },
+		{ "guaranteed_bps", "-1", EINVAL },
+		{ "guaranteed_bps", "1125899906842625", ERANGE },
 	};
 	/* None of them is the default, to which nothing shall fall back. */
-	static const char * const values[] = { "1", "miss", "20000", "7000", "3000" };
+	static const char * const values[] = { "1", "miss", "20000", "7000", "3000",
+						"200000000000" };
 	char value[64];
 	unsigned int i, j;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * memio.limit: what is written is what is shown, what is refused changes nothing, and
- * whoever is stopped can be killed, stopped, frozen and moved all the same
+ * memio.limit, memio.min, memio.weight: what is written is what is shown, what is refused
+ * changes nothing, and guarantees that can't be kept are scaled down
  *
- * Nothing here depends on how fast anything is: a task is stopped by a limit of a byte
- * per second, and what is looked at is whether it gets on at all.
+ * Nothing here depends on how fast anything is. How well limits and guarantees are
+ * kept can't be seen without knowing what is moved.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
@@ -290,6 +291,170 @@ MEMIO_TEST(limit, removed)
 	ASSERT_EQ(0, cg_write(self->group, "cgroup.subtree_control", "-memio"));
 	ASSERT_EQ(0, cg_write(self->group, "cgroup.subtree_control", "+memio"));
 	EXPECT_EQ(0, cg_read_strcmp(below, "memio.limit", ""));
+}
+
+/* ---- guarantees and weights ---- */
+
+FIXTURE(share) {
+	struct memio m;
+	char *group[2];
+	char guaranteed[64];	/* as it was before */
+	long long total;
+};
+
+FIXTURE_SETUP(share)
+{
+	const char *why = memio_begin(&self->m);
+	int i;
+
+	if (why)
+		SKIP(return, "%s", why);
+	ASSERT_EQ(0, memio_get("guaranteed_bps", self->guaranteed, sizeof(self->guaranteed)));
+	/* So much that nobody is stopped. */
+	ASSERT_EQ(0, memio_set("guaranteed_bps", "100000000000"));
+	for (i = 0; i < 2; i++) {
+		self->group[i] = memio_group(&self->m, i ? "b" : "a");
+		ASSERT_NE(NULL, self->group[i]);
+	}
+	/* What is guaranteed is of what those above have. */
+	ASSERT_EQ(0, cg_write(self->m.base, "memio.min", "max"));
+	/* There may be several packages. */
+	ASSERT_EQ(0, cg_write(self->group[0], "memio.min", "max"));
+	self->total = cg_read_long(self->group[0], "memio.min.effective");
+	ASSERT_LE(100000000000LL, self->total);
+	EXPECT_EQ(0, self->total % 100000000000LL);
+	EXPECT_EQ(0, cg_read_strcmp(self->group[0], "memio.min", "max\n"));
+	ASSERT_EQ(0, cg_write(self->group[0], "memio.min", "0"));
+}
+
+FIXTURE_TEARDOWN(share)
+{
+	memio_set("guaranteed_bps", self->guaranteed);
+	memio_end(&self->m);
+}
+
+MEMIO_TEST(share, where)
+{
+	static const struct {
+		const char *name;
+		mode_t mode;
+		const char *text;
+	} file[] = {
+		{ "memio.min", 0644, "0\n" },
+		{ "memio.min.effective", 0444, "0\n" },
+		{ "memio.weight", 0644, "100\n" },
+	};
+	char path[PATH_MAX];
+	struct stat st;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(file); i++) {
+		set_path(path, "%s/%s", self->group[1], file[i].name);
+		ASSERT_EQ(0, stat(path, &st));
+		EXPECT_EQ(file[i].mode, st.st_mode & 07777);
+		EXPECT_EQ(0, cg_read_strcmp(self->group[1], file[i].name, file[i].text));
+		set_path(path, "%s/%s", self->m.root, file[i].name);
+		EXPECT_EQ(-1, access(path, F_OK));
+	}
+}
+
+MEMIO_TEST(share, refused)
+{
+	static const struct {
+		const char *name, *written;
+		int error;
+	} bad[] = {
+		{ "memio.min", "", EINVAL }, { "memio.min", "-1", EINVAL },
+		{ "memio.min", "+1", EINVAL }, { "memio.min", "1k", EINVAL },
+		{ "memio.min", "1 2", EINVAL }, { "memio.min", "maximum", EINVAL },
+		{ "memio.min", "0x10", EINVAL }, { "memio.min", "total=1", EINVAL },
+		{ "memio.min", "1125899906842625", ERANGE },
+		{ "memio.min", "18446744073709551616", ERANGE },
+		{ "memio.weight", "max", EINVAL }, { "memio.weight", "-1", EINVAL },
+		{ "memio.weight", "default", EINVAL }, { "memio.weight", "100 100", EINVAL },
+		{ "memio.weight", "0", ERANGE }, { "memio.weight", "10001", ERANGE },
+		{ "memio.weight", "4294967396", ERANGE },
+	};
+	char path[PATH_MAX];
+	unsigned int i;
+
+	ASSERT_EQ(0, cg_write(self->group[0], "memio.min", "1234567890123\n"));
+	ASSERT_EQ(0, cg_write(self->group[0], "memio.weight", " 4321 "));
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		set_path(path, "%s/%s", self->group[0], bad[i].name);
+		/* A write of nothing does not reach the file. */
+		if (*bad[i].written)
+			EXPECT_EQ(-bad[i].error, write_file(path, bad[i].written))
+				TH_LOG("%s: '%s'", bad[i].name, bad[i].written);
+		EXPECT_EQ(0, cg_read_strcmp(self->group[0], "memio.min", "1234567890123\n"));
+		EXPECT_EQ(0, cg_read_strcmp(self->group[0], "memio.weight", "4321\n"));
+	}
+}
+
+/* More is guaranteed than there is: each has the same part of its own. */
+MEMIO_TEST(share, scaled)
+{
+	char *below[2], text[64];
+	int i;
+
+	snprintf(text, sizeof(text), "%lld", self->total / 4 * 3);
+	ASSERT_EQ(0, cg_write(self->group[0], "memio.min", text));
+	EXPECT_EQ(self->total / 4 * 3, cg_read_long(self->group[0], "memio.min.effective"));
+	ASSERT_EQ(0, cg_write(self->group[1], "memio.min", text));
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(self->total / 2, cg_read_long(self->group[i], "memio.min.effective"));
+	/* And below it, of what that has */
+	for (i = 0; i < 2; i++) {
+		below[i] = memio_group(&self->m, i ? "a/y" : "a/x");
+		ASSERT_NE(NULL, below[i]);
+		snprintf(text, sizeof(text), "%lld", self->total / (i ? 2 : 4));
+		ASSERT_EQ(0, cg_write(below[i], "memio.min", text));
+	}
+	EXPECT_EQ(self->total / 6, cg_read_long(below[0], "memio.min.effective"));
+	EXPECT_EQ(self->total / 3, cg_read_long(below[1], "memio.min.effective"));
+	/* Nothing is known of the memory, and nothing guaranteed. */
+	ASSERT_EQ(0, memio_set("guaranteed_bps", "0"));
+	EXPECT_EQ(0, cg_read_long(below[1], "memio.min.effective"));
+	EXPECT_EQ(0, cg_read_long(self->group[1], "memio.min.effective"));
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(0, rmdir(below[i]));
+		free(below[i]);
+	}
+}
+
+/* Tasks that come and go, while it is switched on and off, and next to nothing is there */
+MEMIO_TEST(share, on_and_off)
+{
+	struct timespec pause = { .tv_nsec = 20000000 };
+	pid_t pid[2];
+	int i, status;
+
+	for (i = 0; i < 2; i++) {
+		pid[i] = fork();
+		ASSERT_LE(0, pid[i]);
+		if (pid[i])
+			continue;
+		if (cg_enter_current(self->group[i]))
+			_exit(1);
+		for (;;)
+			if (!fork())
+				_exit(0);
+			else
+				wait(NULL);
+	}
+	for (i = 0; i < 100; i++) {
+		ASSERT_EQ(0, memio_set("guaranteed_bps", i % 2 ? "0" : "1"));
+		if (i % 3)
+			nanosleep(&pause, NULL);
+		ASSERT_EQ(0, cg_write(self->group[i % 2], "memio.weight", i % 5 ? "1" : "10000"));
+		ASSERT_EQ(0, cg_write(self->group[i % 2], "memio.min", i % 7 ? "max" : "0"));
+	}
+	ASSERT_EQ(0, memio_set("guaranteed_bps", "1"));
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(0, kill(pid[i], SIGKILL));
+		EXPECT_EQ(pid[i], waitpid(pid[i], &status, 0));
+		EXPECT_EQ(0, cg_killall(self->group[i]));
+	}
 }
 
 TEST_HARNESS_MAIN
