@@ -109,14 +109,17 @@ static u64 bound_debt(struct memio_pool *pool)
  */
 void memio_pool_set(struct memio_pool *pool, u64 rate, u64 now_ns, u64 period_ns)
 {
-	bool fresh = !pool->step;
+	u64 before = pool->step;
+	bool fresh = !before;
 
 	memio_pool_fill(pool, now_ns, period_ns);
 	pool->step = rate == MEMIO_NO_LIMIT ? 0 :
 		     mul_u64_u64_div_u64(rate, 1ULL << MEMIO_STEP_SHIFT, NSEC_PER_SEC);
 	pool->rest = 0;
 	pool->at_ns = now_ns;
-	WRITE_ONCE(pool->epoch, pool->epoch + 1);
+	/* Slices of a higher rate, or of none, are too large. */
+	if (fresh || pool->step < before)
+		WRITE_ONCE(pool->epoch, pool->epoch + 1);
 	if (fresh || pool->tokens > budget(pool, period_ns))
 		pool->tokens = budget(pool, period_ns);
 	bound_debt(pool);

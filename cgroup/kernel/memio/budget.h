@@ -32,7 +32,7 @@ enum memio_way {
  * @rest:	earned beyond @tokens, in 2^-MEMIO_STEP_SHIFT bytes
  * @at_ns:	earned up to here
  * @tokens:	bytes; below 0 it is debt
- * @epoch:	changes with the rate: slices of before are void
+ * @epoch:	changes when the rate is lower than before: slices are void then
  */
 struct memio_pool {
 	u64 step;

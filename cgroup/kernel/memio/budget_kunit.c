@@ -219,6 +219,11 @@ static void slices(struct kunit *test)
 	KUNIT_EXPECT_LE(test, g.pool.tokens, 1000);
 	charge(&g, 0, 1);
 	KUNIT_EXPECT_LE(test, g.slice[0].tokens, 1000 >> 3);
+	/* A higher one takes nothing away. */
+	memio_pool_set(&g.pool, 2000000, g.now, MS);
+	KUNIT_EXPECT_TRUE(test, memio_slice_take(&g.pool, &g.slice[0], 1));
+	memio_pool_set(&g.pool, MEMIO_NO_LIMIT, g.now, MS);
+	KUNIT_EXPECT_FALSE(test, memio_slice_take(&g.pool, &g.slice[0], 1));
 }
 
 /* Debt comes first, and only so much of it. */

@@ -60,6 +60,7 @@
 unsigned int memio_period_us = 1000;
 
 LIST_HEAD(memio_all_limits);
+/* Around what is written to files, groups' coming and going, and their shares' rates */
 DEFINE_MUTEX(memio_limit_mutex);
 
 static void limits_work_fn(struct work_struct *work);
@@ -87,8 +88,9 @@ DEFINE_PER_CPU(u64, memio_counted_ns);
 /* For how long what is charged now was being read: a tick, or more if that is late. */
 static u64 cpu_span_ns(void)
 {
-	return clamp(local_clock() - __this_cpu_read(memio_counted_ns), (u64)TICK_NSEC,
-		     MEMIO_SPAN_NS_MAX);
+	u64 span_ns = local_clock() - __this_cpu_read(memio_counted_ns);
+
+	return clamp_t(u64, span_ns, TICK_NSEC, MEMIO_SPAN_NS_MAX);
 }
 
 /**
@@ -108,7 +110,7 @@ u64 memio_keeps_ns(u64 span_ns)
 
 static u64 line_keeps_ns(const struct memio_line *line, u64 span_ns)
 {
-	return memio_keeps_ns(line->cpus ? max(span_ns, (u64)TICK_NSEC) : 0);
+	return memio_keeps_ns(line->cpus ? max_t(u64, span_ns, TICK_NSEC) : 0);
 }
 
 /* ---- events ---- */
@@ -139,34 +141,39 @@ static struct memio_line *line_of(struct memio_limits *l, u16 id)
 
 /**
  * memio_line_take - take bytes from one of a line's pools
- * @l:		the group's limits
  * @line:	the line, which has a rate for @way
  * @way:	which of its pools, an &enum memio_way
  * @bytes:	how many
  * @span_ns:	for how long they were gathered
+ * @forgiven:	is set to how many of them go beyond what debt there may be; mostly 0
  *
  * Context: any, with interrupts off; also with the run queue's lock.
  * Return: whether it is spent.
  */
-bool memio_line_take(struct memio_limits *l, struct memio_line *line, int way, u64 bytes,
-		     u64 span_ns)
+bool memio_line_take(struct memio_line *line, int way, u64 bytes, u64 span_ns, u64 *forgiven)
 {
 	struct memio_slice *slice = &this_cpu_ptr(line->slices)->way[way];
 	struct memio_pool *pool = &line->pool[way];
-	u64 forgiven;
-	bool spent;
+	bool spent = false;
 
+	*forgiven = 0;
 	if (!bytes || memio_slice_take(pool, slice, bytes))
 		return false;
 	raw_spin_lock(&line->lock);
-	if (!pool->step) {
-		raw_spin_unlock(&line->lock);
-		return false;
+	if (pool->step) {
+		memio_pool_fill(pool, ktime_get_ns(), line_keeps_ns(line, span_ns));
+		*forgiven = memio_pool_take(pool, slice, bytes, order_base_2(nr_cpu_ids));
+		spent = pool->tokens <= 0;
 	}
-	memio_pool_fill(pool, ktime_get_ns(), line_keeps_ns(line, span_ns));
-	forgiven = memio_pool_take(pool, slice, bytes, order_base_2(nr_cpu_ids));
-	spent = pool->tokens <= 0;
 	raw_spin_unlock(&line->lock);
+	return spent;
+}
+
+static bool take(struct memio_limits *l, struct memio_line *line, int way, u64 bytes, u64 span_ns)
+{
+	u64 forgiven;
+	bool spent = memio_line_take(line, way, bytes, span_ns, &forgiven);
+
 	if (unlikely(forgiven)) {
 		memio_event(l->group, MEMIO_EV_OVERRUN, 1);
 		memio_event(l->group, MEMIO_EV_FORGIVEN, forgiven);
@@ -185,11 +192,11 @@ static bool take_line(struct memio_limits *l, struct memio_line *line, u64 read,
 	/* Pairs with the release in memio_line_set(): there are slices. */
 	ways = smp_load_acquire(&line->ways);
 	if (ways & BIT(MEMIO_BPS))
-		spent |= memio_line_take(l, line, MEMIO_BPS, read + write, span_ns);
+		spent |= take(l, line, MEMIO_BPS, read + write, span_ns);
 	if (ways & BIT(MEMIO_RBPS))
-		spent |= memio_line_take(l, line, MEMIO_RBPS, read, span_ns);
+		spent |= take(l, line, MEMIO_RBPS, read, span_ns);
 	if (ways & BIT(MEMIO_WBPS))
-		spent |= memio_line_take(l, line, MEMIO_WBPS, write, span_ns);
+		spent |= take(l, line, MEMIO_WBPS, write, span_ns);
 	return spent;
 }
 
@@ -297,8 +304,10 @@ static u64 limits_wait(struct memio_limits *l)
 		wait = max(wait, memio_line_wait(&l->line[key]));
 	for (u16 id = 1; id < MEMIO_DEVICES && memio_device(id); id++)
 		wait = max(wait, memio_line_wait(line_of(l, id)));
-	/* Asking may change it, so only if nothing else is to be waited for. */
-	return wait ?: memio_share_wait(l);
+	if (!wait)
+		return memio_share_wait(l);
+	memio_share_held(l);
+	return wait;
 }
 
 static void let_go(struct memio_limits *l)
@@ -328,6 +337,11 @@ static void look(struct memio_limits *l)
 	if (!READ_ONCE(l->stopped_ns))
 		return;
 	wait = limits_wait(l);
+	/* Who has let it go meanwhile did not see that it waits for its share. */
+	if (!READ_ONCE(l->stopped_ns)) {
+		memio_share_go(l);
+		return;
+	}
 	if (!wait) {
 		let_go(l);
 		return;
@@ -402,12 +416,15 @@ static void limits_work_fn(struct work_struct *work)
 
 	mutex_lock(&memio_limit_mutex);
 	memio_share_again();
-	any = cpus = memio_regulated;
+	any = memio_regulated;
+	cpus = any;
 	list_for_each_entry(l, &memio_all_limits, list) {
 		watch(l);
 		any |= l->any;
 		cpus |= wants_cpus(l);
-		if ((l->any || l->share.ways) && (!counters || (wants_cpus(l) && !memio_cpu_valid())))
+		if (!l->any && !l->share.ways)
+			continue;
+		if (!counters || (wants_cpus(l) && !memio_cpu_valid()))
 			memio_event(l->group, MEMIO_EV_INVALID, 1);
 	}
 	mutex_unlock(&memio_limit_mutex);
@@ -777,8 +794,10 @@ void memio_limit_offline(struct memio_cgroup *g)
 	struct memio_limits *l;
 
 	guard(mutex)(&memio_limit_mutex);
-	/* It gets none any more. */
+	/* It gets none any more, and others get more. */
 	g->gone = true;
+	if (memio_regulated)
+		memio_limits_work_now();
 	l = g->limits;
 	if (!l)
 		return;
@@ -814,6 +833,7 @@ void memio_limit_free(struct memio_cgroup *g)
 	hrtimer_cancel(&l->timer);
 	/* Whoever has spent a pool just before the limits were lifted. */
 	let_go(l);
+	memio_share_go(l);
 	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
 		free_percpu(l->line[key].slices);
 	for (int id = 1; id < MEMIO_DEVICES; id++) {

@@ -92,8 +92,7 @@ static inline struct memio_limits *memio_limits_of(const struct memio_cgroup *g)
 
 u64 memio_period_ns(void);
 u64 memio_keeps_ns(u64 span_ns);
-bool memio_line_take(struct memio_limits *l, struct memio_line *line, int way, u64 bytes,
-		     u64 span_ns);
+bool memio_line_take(struct memio_line *line, int way, u64 bytes, u64 span_ns, u64 *forgiven);
 u64 memio_line_wait(struct memio_line *line);
 void memio_line_set(struct memio_line *line, const u64 *rate);
 bool memio_share_prepare(struct memio_cgroup *g);
@@ -106,6 +105,7 @@ extern bool memio_regulated;	/* groups share what the memory gives */
 
 bool memio_share_charge(struct memio_cgroup *g, u64 bytes, u64 span_ns);
 u64 memio_share_wait(struct memio_limits *l);
+void memio_share_held(struct memio_limits *l);
 void memio_share_go(struct memio_limits *l);
 void memio_share_again(void);
 

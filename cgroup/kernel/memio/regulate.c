@@ -28,7 +28,8 @@
  *
  * Who is active
  *
- * Whoever has charged something since the work item last looked, at least a second ago.
+ * Whoever has charged something since the work item last looked, a second ago or less, and
+ * whoever is stopped: it would if it could.
  * One that comes to be active is not stopped until rates are worked out again, which
  * a work item does, soon, and it has what it takes to be stopped, which takes memory.
  *
@@ -86,7 +87,7 @@ static DEFINE_IRQ_WORK(rebalance_irq, rebalance_irq_fn);
 /* As a line that CPUs are charged to (limit.c) */
 static void fill_all(u64 now, u64 span_ns)
 {
-	memio_pool_fill(&all.pool, now, memio_keeps_ns(max(span_ns, (u64)TICK_NSEC)));
+	memio_pool_fill(&all.pool, now, memio_keeps_ns(max_t(u64, span_ns, TICK_NSEC)));
 	memio_average_run(&all.own, now, memio_period_ns());
 }
 
@@ -111,8 +112,25 @@ static void charge_all(u64 bytes, u64 span_ns)
 /* Forget what a group has spent beyond its own. Returns how much that was. */
 static u64 forget(struct memio_line *line)
 {
-	guard(raw_spinlock_irqsave)(&line->lock);
-	return memio_pool_forgive(&line->pool[MEMIO_BPS]);
+	unsigned long flags;
+	u64 debt;
+
+	raw_spin_lock_irqsave(&line->lock, flags);
+	debt = memio_pool_forgive(&line->pool[MEMIO_BPS]);
+	raw_spin_unlock_irqrestore(&line->lock, flags);
+	return debt;
+}
+
+/* What was charged as a group's own was not. */
+static void was_borrowed(struct memio_limits *l, u64 bytes)
+{
+	unsigned long flags;
+
+	/* As much of it as has not been forgotten */
+	raw_spin_lock_irqsave(&all.lock, flags);
+	all.own.used -= min(bytes, all.own.bytes + max(all.own.used, 0LL));
+	raw_spin_unlock_irqrestore(&all.lock, flags);
+	memio_event(l->group, MEMIO_EV_BORROWED, bytes);
 }
 
 /* A group has spent its own. Whether it may go on, as others leave something. */
@@ -130,10 +148,8 @@ static bool borrow(struct memio_limits *l)
 		return false;
 
 	debt = forget(&l->share);
-	raw_spin_lock_irqsave(&all.lock, flags);
-	all.own.used -= debt;
-	raw_spin_unlock_irqrestore(&all.lock, flags);
-	memio_event(l->group, MEMIO_EV_BORROWED, debt);
+	if (debt)
+		was_borrowed(l, debt);
 	return true;
 }
 
@@ -154,6 +170,8 @@ static bool best_effort(u64 now)
 bool memio_share_charge(struct memio_cgroup *g, u64 bytes, u64 span_ns)
 {
 	struct memio_limits *l;
+	u64 beyond;
+	bool spent;
 
 	if (READ_ONCE(all.free_until) && best_effort(ktime_get_ns()))
 		return false;
@@ -169,7 +187,10 @@ bool memio_share_charge(struct memio_cgroup *g, u64 bytes, u64 span_ns)
 	/* Pairs with the release in memio_line_set(): there are slices. */
 	if (!l || !smp_load_acquire(&l->share.ways))
 		return false;
-	return memio_line_take(l, &l->share, MEMIO_BPS, bytes, span_ns) && !borrow(l);
+	spent = memio_line_take(&l->share, MEMIO_BPS, bytes, span_ns, &beyond);
+	if (unlikely(beyond))
+		was_borrowed(l, beyond);
+	return spent && !borrow(l);
 }
 
 /* ---- waiting ---- */
@@ -186,8 +207,11 @@ static void waits(struct memio_limits *l, unsigned int for_it)
 
 static void begin_best_effort(u64 now)
 {
-	guard(raw_spinlock_irqsave)(&all.lock);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&all.lock, flags);
 	memio_pool_forgive(&all.pool);
+	raw_spin_unlock_irqrestore(&all.lock, flags);
 	/* 0 is never. */
 	WRITE_ONCE(all.free_until, (now + memio_period_ns()) | 1);
 }
@@ -210,15 +234,29 @@ u64 memio_share_wait(struct memio_limits *l)
 		return 0;
 	}
 	waits(l, 1);
-	if (atomic_read(&all.stopped) >= READ_ONCE(all.active))
+	if (atomic_read(&all.stopped) >= (int)READ_ONCE(all.active))
 		begin_best_effort(now);
-	/* What others do may change it. */
+	/* What others do may change it. All of them together ask about so often. */
 	if (!best_effort(now))
-		return min(wait, memio_period_ns() / 2);
+		return min(wait, memio_period_ns() / 2 * (1 + atomic_read(&all.stopped) / 16));
 	/* All have had their own, and begin anew. */
 	forget(&l->share);
 	waits(l, 0);
 	return 0;
+}
+
+/**
+ * memio_share_held - a group is held by a limit of its own
+ * @l:	its limits
+ *
+ * Who is may not use its share, and others need not wait until it has.
+ *
+ * Context: any.
+ */
+void memio_share_held(struct memio_limits *l)
+{
+	if (READ_ONCE(l->share.ways))
+		waits(l, 1);
 }
 
 /**
@@ -234,10 +272,11 @@ void memio_share_go(struct memio_limits *l)
 
 /* ---- rates ---- */
 
-static struct memio_claim claim_of(const struct memio_cgroup *g)
+/* More than there is at all nobody can have, and does not take from others. */
+static struct memio_claim claim_of(const struct memio_cgroup *g, u64 total)
 {
 	return (struct memio_claim){
-		.min = g->min, .weight = g->weight, .active = g->active,
+		.min = min(g->min, total), .weight = g->weight, .active = g->active,
 	};
 }
 
@@ -254,18 +293,19 @@ static void set_share(struct memio_limits *l, u64 rate)
 	memio_line_set(&l->share, rates);
 }
 
-/* Whether a group without others below it has charged something of late */
-static bool leaf_active(struct memio_cgroup *g, bool again)
+/* Whether a group itself, not one below it, has charged something of late */
+static bool self_active(struct memio_cgroup *g, bool again)
 {
 	bool charged = again ? xchg(&g->charged, 0) : READ_ONCE(g->charged);
 
-	if (again || !g->active)
-		return charged;
-	return true;
+	/* It would have, if it could; and its debt stays. */
+	if (g->limits && READ_ONCE(g->limits->stopped_ns))
+		return true;
+	return again || !g->active ? charged : true;
 }
 
 /* What groups claim, from below; and who is active. */
-static void claims(bool again)
+static void claims(u64 total, bool again)
 {
 	struct cgroup_subsys_state *css;
 	struct memio_cgroup *g, *parent;
@@ -278,9 +318,9 @@ static void claims(bool again)
 		parent = memio_cgroup_parent(g);
 		if (!parent || g->gone)
 			continue;
-		WRITE_ONCE(g->active, g->sharing.below ? g->sharing.weights :
-						       leaf_active(g, again));
-		claim = claim_of(g);
+		/* One with others below it, too: of tasks that were in one that is gone. */
+		WRITE_ONCE(g->active, self_active(g, again) || g->sharing.weights);
+		claim = claim_of(g, total);
 		memio_sharing_add(&parent->sharing, &claim);
 	}
 }
@@ -311,7 +351,7 @@ static unsigned int grants(u64 total)
 		parent = memio_cgroup_parent(g);
 		if (!parent || g->gone)
 			continue;
-		claim = claim_of(g);
+		claim = claim_of(g, total);
 		WRITE_ONCE(g->min_effective, memio_share_min(&parent->sharing, &claim));
 		g->sharing.total = memio_share_rate(&parent->sharing, &claim);
 		active += grant(g);
@@ -325,7 +365,7 @@ static void rebalance(bool again)
 	u64 total = guaranteed * memio_packages();
 
 	guard(rcu)();
-	claims(again);
+	claims(total, again);
 	WRITE_ONCE(all.active, grants(total));
 }
 

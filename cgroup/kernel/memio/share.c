@@ -43,8 +43,10 @@
  */
 
 #include <linux/kernel.h>
+#include <linux/limits.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/overflow.h>
 
 #include "share.h"
 
@@ -60,7 +62,8 @@
  */
 void memio_sharing_add(struct memio_sharing *s, const struct memio_claim *claim)
 {
-	s->mins += claim->min;
+	if (check_add_overflow(s->mins, claim->min, &s->mins))
+		s->mins = U64_MAX;
 	s->below++;
 	if (claim->active)
 		s->weights += claim->weight;

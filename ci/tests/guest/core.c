@@ -751,7 +751,7 @@ static void one_period(u64 period)
 
 	snprintf(text, sizeof(text), "a sample each %lu instructions, at each one's place", period);
 	check(!wrong && n + 2 >= 99 * rounds / period && n <= 99 * rounds / period + 1, text,
-	      "%lu samples, %lu wrong (first: %lu after %lu), %lu others (last: %#lx; from %#lx)", n,
+	      "%lu samples, %lu wrong (first: %lu after %lu), %lu others (last: %#lx of %#lx)", n,
 	      wrong, to, from, others, other, start);
 }
 

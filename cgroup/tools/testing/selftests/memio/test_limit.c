@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -426,10 +427,13 @@ MEMIO_TEST(share, scaled)
 MEMIO_TEST(share, on_and_off)
 {
 	struct timespec pause = { .tv_nsec = 20000000 };
+	struct pollfd alive[2];
+	int i, status, pipes[2][2];
+	char bytes[4096];
 	pid_t pid[2];
-	int i, status;
 
 	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, pipe2(pipes[i], O_NONBLOCK));
 		pid[i] = fork();
 		ASSERT_LE(0, pid[i]);
 		if (pid[i])
@@ -438,7 +442,7 @@ MEMIO_TEST(share, on_and_off)
 			_exit(1);
 		for (;;)
 			if (!fork())
-				_exit(0);
+				_exit(write(pipes[i][1], "", 1) != 1);
 			else
 				wait(NULL);
 	}
@@ -448,6 +452,14 @@ MEMIO_TEST(share, on_and_off)
 			nanosleep(&pause, NULL);
 		ASSERT_EQ(0, cg_write(self->group[i % 2], "memio.weight", i % 5 ? "1" : "10000"));
 		ASSERT_EQ(0, cg_write(self->group[i % 2], "memio.min", i % 7 ? "max" : "0"));
+	}
+	/* Nobody is left behind. */
+	ASSERT_EQ(0, memio_set("guaranteed_bps", "0"));
+	for (i = 0; i < 2; i++) {
+		while (read(pipes[i][0], bytes, sizeof(bytes)) > 0)
+			;
+		alive[i] = (struct pollfd){ .fd = pipes[i][0], .events = POLLIN };
+		EXPECT_EQ(1, poll(&alive[i], 1, 60000));
 	}
 	ASSERT_EQ(0, memio_set("guaranteed_bps", "1"));
 	for (i = 0; i < 2; i++) {
