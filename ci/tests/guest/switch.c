@@ -3,8 +3,9 @@
  * switch ROUNDS: what a context switch by way of a pipe takes, in ns
  *
  * Two processes on one CPU send each other a byte, as lat_ctx does; half of a
- * round trip is a switch. Prints the least of 20 runs of ROUNDS. With ci/vm
- * --icount a nanosecond is an instruction.
+ * round trip is a switch. Prints the least of RUNS runs of ROUNDS. With ci/vm
+ * --icount a nanosecond is an instruction. A run that is shorter than a tick, and than
+ * the millisecond in which loads are averaged, has neither in it, if there are enough.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -14,6 +15,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define RUNS	500
 
 static void ping(int in, int out, long rounds, int first)
 {
@@ -47,10 +50,10 @@ int main(int argc, char **argv)
 	if (pid < 0)
 		err(1, "fork");
 	if (!pid) {
-		ping(there[0], back[1], 20 * rounds, 0);
+		ping(there[0], back[1], RUNS * rounds, 0);
 		return 0;
 	}
-	for (run = 0; run < 20; run++) {
+	for (run = 0; run < RUNS; run++) {
 		clock_gettime(CLOCK_MONOTONIC, &a);
 		ping(back[0], there[1], rounds, 1);
 		clock_gettime(CLOCK_MONOTONIC, &b);
