@@ -1377,17 +1377,28 @@ static void look(const char *file)
 		err(1, "%s", file);
 }
 
-/* look FILE: as soon as nothing has come or gone for a while */
+/*
+ * look FILE: as soon as nothing has come or gone for a while, nor does while files are
+ * read: a packet would be in one and not in the other. Neighbours and routers are looked
+ * for at any time.
+ */
 static int run_look(char **arg)
 {
-	unsigned long now = packets_moved(NULL), before = now + 1;
+	unsigned long now = packets_moved(NULL), before;
 
-	for (int i = 0; i < 30 && now != before; i++) {
-		usleep(120000);
+	for (int look_again = 0; look_again < 10; look_again++) {
+		before = now + 1;
+		for (int i = 0; i < 30 && now != before; i++) {
+			usleep(120000);
+			before = now;
+			now = packets_moved(NULL);
+		}
+		look(arg[0]);
 		before = now;
 		now = packets_moved(NULL);
+		if (now == before)
+			break;
 	}
-	look(arg[0]);
 	return 0;
 }
 
