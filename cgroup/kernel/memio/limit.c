@@ -59,6 +59,8 @@
 /* 1 ms: what a group does at full speed and is stopped for is not noticed by people. */
 unsigned int memio_period_us = 1000;
 
+const u64 memio_no_rates[MEMIO_WAYS] = { [0 ... MEMIO_WAYS - 1] = MEMIO_NO_LIMIT };
+
 LIST_HEAD(memio_all_limits);
 /* Around what is written to files, groups' coming and going, and their shares' rates */
 DEFINE_MUTEX(memio_limit_mutex);
@@ -790,7 +792,6 @@ void memio_limit_new_device(u16 id)
  */
 void memio_limit_offline(struct memio_cgroup *g)
 {
-	static const u64 none[MEMIO_WAYS] = { [0 ... MEMIO_WAYS - 1] = MEMIO_NO_LIMIT };
 	struct memio_limits *l;
 
 	guard(mutex)(&memio_limit_mutex);
@@ -801,17 +802,17 @@ void memio_limit_offline(struct memio_cgroup *g)
 	l = g->limits;
 	if (!l)
 		return;
-	memio_line_set(&l->share, none);
-	memcpy(l->fallback, none, sizeof(none));
+	memio_line_set(&l->share, memio_no_rates);
+	memcpy(l->fallback, memio_no_rates, sizeof(memio_no_rates));
 	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++) {
-		memcpy(l->line[key].rate, none, sizeof(none));
-		memio_line_set(&l->line[key], none);
+		memcpy(l->line[key].rate, memio_no_rates, sizeof(memio_no_rates));
+		memio_line_set(&l->line[key], memio_no_rates);
 	}
 	for (int id = 1; id < MEMIO_DEVICES; id++) {
 		if (!l->dev_line[id])
 			continue;
-		memcpy(l->dev_line[id]->rate, none, sizeof(none));
-		memio_line_set(l->dev_line[id], none);
+		memcpy(l->dev_line[id]->rate, memio_no_rates, sizeof(memio_no_rates));
+		memio_line_set(l->dev_line[id], memio_no_rates);
 	}
 	count(l);
 	list_del_rcu(&l->list);

@@ -80,6 +80,7 @@ struct memio_limits {
 	struct list_head __percpu *limbo;
 };
 
+extern const u64 memio_no_rates[MEMIO_WAYS];
 extern struct list_head memio_all_limits;	/* RCU */
 extern struct mutex memio_limit_mutex;
 

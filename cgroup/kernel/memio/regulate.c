@@ -46,7 +46,6 @@
 #include <linux/ktime.h>
 #include <linux/log2.h>
 #include <linux/memio_stop.h>
-#include <linux/seq_file.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
@@ -54,16 +53,14 @@
 #include "limit.h"
 #include "share.h"
 
-static const u64 no_rate[MEMIO_WAYS] = { [0 ... MEMIO_WAYS - 1] = MEMIO_NO_LIMIT };
-
 /* What each package's memory gives; 0: nobody knows, and so nothing is shared. */
 static u64 guaranteed;
 
 static struct {
-	raw_spinlock_t lock;		/* around the next two */
+	raw_spinlock_t lock;		/* around the next three */
 	struct memio_pool pool;
 	struct memio_average own;	/* charged, and not borrowed */
-	u64 free_until;			/* best effort */
+	u64 free_until;			/* best effort; 0: not now */
 	unsigned int active;		/* groups that have a share */
 	atomic_t stopped;		/* those of them that are waiting for it */
 } all = {
@@ -84,9 +81,17 @@ static void rebalance_irq_fn(struct irq_work *work)
 
 static DEFINE_IRQ_WORK(rebalance_irq, rebalance_irq_fn);
 
+static bool best_effort(u64 now)
+{
+	return (s64)(READ_ONCE(all.free_until) - now) > 0;
+}
+
 /* As a line that CPUs are charged to (limit.c) */
 static void fill_all(u64 now, u64 span_ns)
 {
+	/* Or each charge would look at the clock from the first time on. */
+	if (all.free_until && !best_effort(now))
+		WRITE_ONCE(all.free_until, 0);
 	memio_pool_fill(&all.pool, now, memio_keeps_ns(max_t(u64, span_ns, TICK_NSEC)));
 	memio_average_run(&all.own, now, memio_period_ns());
 }
@@ -153,11 +158,6 @@ static bool borrow(struct memio_limits *l)
 	return true;
 }
 
-static bool best_effort(u64 now)
-{
-	return (s64)(READ_ONCE(all.free_until) - now) > 0;
-}
-
 /**
  * memio_share_charge - charge a group's share
  * @g:		the group
@@ -211,9 +211,9 @@ static void begin_best_effort(u64 now)
 
 	raw_spin_lock_irqsave(&all.lock, flags);
 	memio_pool_forgive(&all.pool);
-	raw_spin_unlock_irqrestore(&all.lock, flags);
-	/* 0 is never. */
+	/* never 0 */
 	WRITE_ONCE(all.free_until, (now + memio_period_ns()) | 1);
+	raw_spin_unlock_irqrestore(&all.lock, flags);
 }
 
 /**
@@ -284,7 +284,7 @@ static void set_share(struct memio_limits *l, u64 rate)
 {
 	u64 rates[MEMIO_WAYS];
 
-	memcpy(rates, no_rate, sizeof(rates));
+	memcpy(rates, memio_no_rates, sizeof(rates));
 	rates[MEMIO_BPS] = rate;
 	/* Or slices would be void each time. */
 	if (l->share.rate[MEMIO_BPS] == rate)
@@ -369,11 +369,17 @@ static void rebalance(bool again)
 	WRITE_ONCE(all.active, grants(total));
 }
 
+/* What rates rest on has changed. With memio_limit_mutex. */
+static void changed(void)
+{
+	if (memio_regulated)
+		rebalance(false);
+}
+
 static void rebalance_fn(struct work_struct *work)
 {
 	guard(mutex)(&memio_limit_mutex);
-	if (memio_regulated)
-		rebalance(false);
+	changed();
 }
 
 /**
@@ -470,12 +476,6 @@ static int parse(char *buf, u64 *to, u64 most, bool max_too)
 	if (ret)
 		return ret;
 	return *to <= most ? 0 : -ERANGE;
-}
-
-static void changed(void)
-{
-	if (memio_regulated)
-		rebalance(false);
 }
 
 /**
