@@ -118,6 +118,7 @@ int proc_tid_membw(struct seq_file *m, struct pid_namespace *ns, struct pid *pid
 		   struct task_struct *task);
 int proc_tgid_membw(struct seq_file *m, struct pid_namespace *ns, struct pid *pid,
 		    struct task_struct *task);
+void memio_task_status(struct seq_file *m, struct task_struct *p);
 
 #else /* !CONFIG_CGROUP_MEMIO */
 
@@ -659,6 +660,10 @@ static inline void memio_bio_replaced(struct bio *bio, struct bio *src)
 }
 
 static inline void memio_act_for(const struct bio *bio)
+{
+}
+
+static inline void memio_task_status(struct seq_file *m, struct task_struct *p)
 {
 }
 

@@ -11,6 +11,7 @@
 #include <linux/atomic.h>
 #include <linux/jump_label.h>
 
+struct address_space;
 struct rq;
 struct task_struct;
 
@@ -25,6 +26,8 @@ void __memio_flag(struct task_struct *p);
 bool __memio_leave_limbo(struct task_struct *p);
 void __memio_release(struct task_struct *p);
 void __memio_cpu_goes(struct rq *rq);
+int __memio_dirty_wait(struct address_space *mapping, bool async);
+bool memio_is_stopped(struct task_struct *p);
 
 /**
  * memio_limits_on - whether any group has a limit
@@ -104,6 +107,22 @@ static inline void memio_cpu_goes(struct rq *rq)
 		__memio_cpu_goes(rq);
 }
 
+/**
+ * memio_dirty_wait - the current task makes pages dirty
+ * @mapping:	of a file
+ * @async:	it must not wait
+ *
+ * Whoever writes gigabytes does not return to user mode meanwhile. So if its group has spent
+ * its limit it waits here until there is some again.
+ *
+ * Context: Process, may sleep; where balance_dirty_pages() may.
+ * Return: 0; -EAGAIN if it has to wait, and must not.
+ */
+static inline int memio_dirty_wait(struct address_space *mapping, bool async)
+{
+	return memio_any_stopped() ? __memio_dirty_wait(mapping, async) : 0;
+}
+
 #else
 
 static inline void memio_stop(void)
@@ -125,6 +144,11 @@ static inline void memio_signalled(struct task_struct *p)
 
 static inline void memio_cpu_goes(struct rq *rq)
 {
+}
+
+static inline int memio_dirty_wait(struct address_space *mapping, bool async)
+{
+	return 0;
 }
 
 #endif

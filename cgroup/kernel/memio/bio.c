@@ -18,6 +18,12 @@
  *	task A dirties pages 0, 2, 4; task B pages 1, 3, 5; a flusher writes them:
  *	one bio of 24 KiB, three pages for A and three for B
  *
+ * Limits can't wait for that: by then gigabytes may be dirty. So if there are limits
+ * a page is charged to them when it becomes dirty, and the owner's tag says that it is paid for
+ * (PAGE_PAID). Whose group is over a limit then waits in balance_dirty_pages(), folio by
+ * folio (throttle.c). This needs the device, so it goes for file systems that lie on a disk or a
+ * partition; with others, as on dm, limits are charged when the pages are written.
+ *
  * A page loses its owner when its writeback ends, if it is not dirty again by
  * then, when it is not to be written after all, and at the latest when it leaves the page
  * cache: file systems make some clean without telling. One that is dirtied again while it is
@@ -37,8 +43,11 @@
 
 #include <linux/bio.h>
 #include <linux/blk-mq.h>
+#include <linux/blkdev.h>
 #include <linux/export.h>
+#include <linux/fs.h>
 #include <linux/iomap.h>
+#include <linux/memio_stop.h>
 #include <linux/mm.h>
 #include <linux/page_ext.h>
 #include <linux/sched.h>
@@ -50,96 +59,134 @@ static bool need_page_owner(void)
 	return memio_at_boot;
 }
 
-/* The owner of a dirty page. */
+/* The owner of a dirty page, and PAGE_PAID */
 struct page_tag {
 	u32 owner;
 };
+
+/* Limits have been charged with writing it. No id has this bit. */
+#define PAGE_PAID	BIT(MEMIO_ID_BITS)
 
 struct page_ext_operations page_memio_ops = {
 	.size = sizeof(struct page_tag),
 	.need = need_page_owner,
 };
 
-/* Where a page's owner is kept; NULL: nowhere. To be put with page_ext_put(). */
+/* Where a page's tag is kept; NULL: nowhere. To be put with page_ext_put(). */
 static u32 *page_tag(struct page *page, struct page_ext **ext)
 {
 	*ext = memio_at_boot ? page_ext_get(page) : NULL;
 	return *ext ? &((struct page_tag *)page_ext_data(*ext, &page_memio_ops))->owner : NULL;
 }
 
-/* Sets a page's owner; owners' counts of pages follow. */
-static void set_page_owner(struct page *page, u32 owner)
+/* Sets a page's tag; owners' counts of pages follow. */
+static void set_page_tag(struct page *page, u32 tag)
 {
 	struct page_ext *ext;
-	u32 *tag = page_tag(page, &ext);
+	u32 *at = page_tag(page, &ext);
 	u32 old;
 
-	if (!tag)
+	if (!at)
 		return;
-	if (READ_ONCE(*tag) != owner) {
-		old = xchg(tag, owner);
-		if (owner)
-			memio_owner_dirty(owner, 1);
+	if (READ_ONCE(*at) != tag) {
+		old = xchg(at, tag);
+		if (tag)
+			memio_owner_dirty(tag & ~PAGE_PAID, 1);
 		if (old)
-			memio_owner_dirty(old, -1);
+			memio_owner_dirty(old & ~PAGE_PAID, -1);
 	}
 	page_ext_put(ext);
 }
 
-static u32 page_owner_of(struct page *page)
+static u32 page_tag_of(struct page *page)
 {
 	struct page_ext *ext;
-	u32 *tag = page_tag(page, &ext);
-	u32 owner = 0;
+	u32 *at = page_tag(page, &ext);
+	u32 tag = 0;
 
-	if (tag) {
-		owner = READ_ONCE(*tag);
+	if (at) {
+		tag = READ_ONCE(*at);
 		page_ext_put(ext);
 	}
-	return owner;
+	return tag;
+}
+
+/* The device that a folio will be written to; 0: it isn't known. */
+static u16 device_of(const struct folio *folio)
+{
+	struct address_space *mapping = READ_ONCE(folio->mapping);
+	struct block_device *bdev;
+	struct inode *inode;
+
+	if (!mapping)
+		return 0;
+	inode = mapping->host;
+	bdev = sb_is_blkdev_sb(inode->i_sb) ? I_BDEV(inode) : inode->i_sb->s_bdev;
+	return bdev ? bdev_get_queue(bdev)->memio_dev : 0;
+}
+
+/*
+ * @len bytes from @off have become dirty, for which @owner pays. A page that was dirty without
+ * being paid for will be charged when it is written, and then as a whole. One that is put back
+ * before it was written (@again) has been charged.
+ */
+static void range_dirtied(struct folio *folio, size_t off, size_t len, u32 owner, bool again)
+{
+	size_t first = off >> PAGE_SHIFT, last = (off + len - 1) >> PAGE_SHIFT, i;
+	u16 dev = memio_limits_on() ? device_of(folio) : 0;
+	u32 bytes = 0, paid, old;
+
+	for (i = first; dev && i <= last; i++) {
+		old = page_tag_of(folio_page(folio, i));
+		if (!old || (old & PAGE_PAID && !again))
+			bytes += min(off + len, (i + 1) << PAGE_SHIFT) - max(off, i << PAGE_SHIFT);
+	}
+	paid = bytes && memio_limit_reserve(owner, dev, bytes) ? PAGE_PAID : 0;
+	for (i = first; i <= last; i++) {
+		old = dev ? page_tag_of(folio_page(folio, i)) : 0;
+		set_page_tag(folio_page(folio, i), owner | (old ? old & PAGE_PAID : paid));
+	}
 }
 
 void __memio_folio_dirtied(struct folio *folio)
 {
-	long i, nr = folio_nr_pages(folio);
 	u32 owner = memio_current_owner();
 
 	/* A flusher that puts a folio back is not who made it dirty. */
 	if (!owner || !memio_at_boot)
 		return;
 	/* Then only a part of it is, and __memio_folio_range_dirtied() knows which. */
-	if (IS_ENABLED(CONFIG_FS_IOMAP) && nr > 1 && folio->mapping &&
+	if (IS_ENABLED(CONFIG_FS_IOMAP) && folio_test_large(folio) && folio->mapping &&
 	    folio->mapping->a_ops->dirty_folio == iomap_dirty_folio)
 		return;
-	for (i = 0; i < nr; i++)
-		set_page_owner(folio_page(folio, i), owner);
+	/* It may be under writeback: what was paid for is being written. */
+	range_dirtied(folio, 0, folio_size(folio), owner, !folio_test_writeback(folio));
 }
 
 void __memio_folio_range_dirtied(struct folio *folio, size_t off, size_t len)
 {
 	u32 owner = memio_current_owner();
-	size_t i;
 
-	if (!owner || !memio_at_boot)
-		return;
-	for (i = off >> PAGE_SHIFT; i <= (off + len - 1) >> PAGE_SHIFT; i++)
-		set_page_owner(folio_page(folio, i), owner);
+	if (owner && memio_at_boot)
+		range_dirtied(folio, off, len, owner, false);
 }
 
 void __memio_folio_range_is_dirty(struct folio *folio, size_t off, size_t len)
 {
 	u32 owner = memio_current_owner();
 	struct page_ext *ext;
+	u32 paid, *tag;
 	size_t i;
-	u32 *tag;
 
 	if (!owner || !memio_at_boot)
 		return;
+	/* As it was, but for groups without a limit: for them it makes no difference. */
+	paid = memio_limits_on() && device_of(folio) ? PAGE_PAID : 0;
 	for (i = off >> PAGE_SHIFT; i <= (off + len - 1) >> PAGE_SHIFT; i++) {
 		tag = page_tag(folio_page(folio, i), &ext);
 		if (!tag)
 			continue;
-		if (!READ_ONCE(*tag) && !cmpxchg(tag, 0, owner))
+		if (!READ_ONCE(*tag) && !cmpxchg(tag, 0, owner | paid))
 			memio_owner_dirty(owner, 1);
 		page_ext_put(ext);
 	}
@@ -153,18 +200,18 @@ void __memio_folio_cleaned(struct folio *folio)
 {
 	long i, nr = folio_nr_pages(folio);
 	struct page_ext *ext;
-	u32 *tag, owner;
+	u32 *at, tag;
 
 	if (!memio_at_boot || folio_test_dirty(folio) || folio_test_anon(folio))
 		return;
 	for (i = 0; i < nr; i++) {
-		tag = page_tag(folio_page(folio, i), &ext);
-		if (!tag)
+		at = page_tag(folio_page(folio, i), &ext);
+		if (!at)
 			continue;
-		owner = READ_ONCE(*tag);
-		if (owner && cmpxchg(tag, owner, 0) == owner &&
-		    (!folio_test_dirty(folio) || cmpxchg(tag, 0, owner)))
-			memio_owner_dirty(owner, -1);
+		tag = READ_ONCE(*at);
+		if (tag && cmpxchg(at, tag, 0) == tag &&
+		    (!folio_test_dirty(folio) || cmpxchg(at, 0, tag)))
+			memio_owner_dirty(tag & ~PAGE_PAID, -1);
 		page_ext_put(ext);
 	}
 }
@@ -175,7 +222,7 @@ void __memio_folio_removed(struct folio *folio)
 	long i, nr = folio_nr_pages(folio);
 
 	for (i = 0; memio_at_boot && i < nr; i++)
-		set_page_owner(folio_page(folio, i), 0);
+		set_page_tag(folio_page(folio, i), 0);
 }
 
 void __memio_folio_moved(struct folio *to, struct folio *from)
@@ -186,8 +233,8 @@ void __memio_folio_moved(struct folio *to, struct folio *from)
 	if (!memio_at_boot || folio_test_anon(from))
 		return;
 	for (i = 0; i < nr; i++) {
-		set_page_owner(folio_page(to, i), page_owner_of(folio_page(from, i)));
-		set_page_owner(folio_page(from, i), 0);
+		set_page_tag(folio_page(to, i), page_tag_of(folio_page(from, i)));
+		set_page_tag(folio_page(from, i), 0);
 	}
 }
 
@@ -204,7 +251,7 @@ static u32 written_for(struct bio *bio)
 	if (!folio_test_writeback(folio))
 		return 0;
 	if (!folio_test_swapcache(folio))
-		return page_owner_of(page);
+		return page_tag_of(page) & ~PAGE_PAID;
 	return memio_swap_owner(folio, memio_current_owner());
 }
 
@@ -229,17 +276,17 @@ static bool moves_data(struct request *rq)
 }
 
 /*
- * Who pays for writing a page. Not under writeback, it is not the page cache's; but it may
- * be the kernel's own, in place of such a one.
+ * Who pays for writing a page, and whether limits are paid. Not under writeback, it is not
+ * the page cache's; but it may be the kernel's own, in place of such a one.
  */
 static u32 writer_of(struct page *page, struct bio *bio)
 {
 	struct folio *folio = page_folio(page);
-	u32 owner = 0;
+	u32 tag = 0;
 
 	if (folio_test_writeback(folio) || !folio->mapping)
-		owner = page_owner_of(page);
-	return owner ?: bio->bi_memio;
+		tag = page_tag_of(page);
+	return tag ?: bio->bi_memio;
 }
 
 void __memio_bio_replaced(struct bio *bio, struct bio *src)
@@ -252,40 +299,44 @@ void __memio_bio_replaced(struct bio *bio, struct bio *src)
 		t = bio_iter_iovec(bio, to);
 		f = bio_iter_iovec(src, from);
 		len = min(t.bv_len, f.bv_len);
-		set_page_owner(t.bv_page, writer_of(f.bv_page, src));
+		set_page_tag(t.bv_page, writer_of(f.bv_page, src));
 		bio_advance_iter_single(bio, &to, len);
 		bio_advance_iter_single(src, &from, len);
 	}
 }
 EXPORT_SYMBOL_GPL(__memio_bio_replaced);
 
-/* Data lie in pages, in whole lines. */
-static void charge_data(u16 dev, u32 owner, u32 to, u32 from)
+/* Data lie in pages, in whole lines. @tag: the owner, and PAGE_PAID */
+static void charge_data(u16 dev, u32 tag, u32 to, u32 from)
 {
 	struct memio_move move = { to, from, to, from };
 
-	if (to || from)
-		memio_charge(dev, owner, &move, &move);
+	if (!to && !from)
+		return;
+	if (tag & PAGE_PAID)
+		memio_charge_paid(dev, tag & ~PAGE_PAID, &move);
+	else
+		memio_charge(dev, tag, &move, &move);
 }
 
 /* Charges what was written, page by page. */
 static void written(u16 dev, struct bio *bio, unsigned int bytes)
 {
 	struct bvec_iter iter, start = bio->bi_iter;
-	u32 owner, run_owner = bio->bi_memio, run = 0;
+	u32 tag, run_tag = bio->bi_memio, run = 0;
 	struct bio_vec bv;
 
 	start.bi_size = bytes;
 	__bio_for_each_segment(bv, bio, iter, start) {
-		owner = writer_of(bv.bv_page, bio);
-		if (owner != run_owner) {
-			charge_data(dev, run_owner, run, 0);
-			run_owner = owner;
+		tag = writer_of(bv.bv_page, bio);
+		if (tag != run_tag) {
+			charge_data(dev, run_tag, run, 0);
+			run_tag = tag;
 			run = 0;
 		}
 		run += bv.bv_len;
 	}
-	charge_data(dev, run_owner, run, 0);
+	charge_data(dev, run_tag, run, 0);
 }
 
 void __memio_bio_done(struct request *rq, struct bio *bio, unsigned int bytes)

@@ -132,18 +132,9 @@ static void charge_limits(u16 dev, u32 owner, bool late, const struct memio_move
 	__memio_limit_charge_io(owner, dev, &io);
 }
 
-/**
- * memio_charge - a device moves bytes, or somebody answers for them
- * @dev:	the device's id; 0 charges nothing
- * @owner:	the owner; 0 is the root's
- * @total:	what moves now; NULL: nothing
- * @claim:	what is @owner's; without @total it has moved from the device before.
- *		NULL: nothing
- *
- * Context: any; interrupts are turned off.
- */
-void memio_charge(u16 dev, u32 owner, const struct memio_move *total,
-		  const struct memio_move *claim)
+/* See memio_charge(). @limits: they have not been charged with it before. */
+static void charge(u16 dev, u32 owner, const struct memio_move *total,
+		   const struct memio_move *claim, bool limits)
 {
 	struct stock_entry *e;
 	unsigned long flags;
@@ -172,9 +163,38 @@ void memio_charge(u16 dev, u32 owner, const struct memio_move *total,
 	if (unlikely(e->total.to + e->total.from >= MEMIO_STOCK ||
 		     e->claim.to + e->claim.from + e->late >= MEMIO_STOCK))
 		flush_entry(e);
-	if (memio_limits_on() && claim)
+	if (memio_limits_on() && claim && limits)
 		charge_limits(dev, owner, !total, claim);
 	local_irq_restore(flags);
+}
+
+/**
+ * memio_charge - a device moves bytes, or somebody answers for them
+ * @dev:	the device's id; 0 charges nothing
+ * @owner:	the owner; 0 is the root's
+ * @total:	what moves now; NULL: nothing
+ * @claim:	what is @owner's; without @total it has moved from the device before.
+ *		NULL: nothing
+ *
+ * Context: any; interrupts are turned off.
+ */
+void memio_charge(u16 dev, u32 owner, const struct memio_move *total,
+		  const struct memio_move *claim)
+{
+	charge(dev, owner, total, claim, true);
+}
+
+/**
+ * memio_charge_paid - a device moves what limits were charged with before
+ * @dev:	the device's id; 0 charges nothing
+ * @owner:	the owner
+ * @move:	what moves (see memio_limit_reserve())
+ *
+ * Context: any; interrupts are turned off.
+ */
+void memio_charge_paid(u16 dev, u32 owner, const struct memio_move *move)
+{
+	charge(dev, owner, move, move, false);
 }
 
 /**

@@ -205,6 +205,26 @@ static ssize_t guaranteed_bps_store(struct kobject *kobj, struct kobj_attribute 
 	return ret ?: count;
 }
 
+static const char *const without_counters_names[] = { "io", "lift" };
+
+static ssize_t without_counters_show(struct kobject *kobj, struct kobj_attribute *attr,
+				     char *buf)
+{
+	return sysfs_emit(buf, "%s\n", without_counters_names[READ_ONCE(memio_lift)]);
+}
+
+static ssize_t without_counters_store(struct kobject *kobj, struct kobj_attribute *attr,
+				      const char *buf, size_t count)
+{
+	int i = sysfs_match_string(without_counters_names, buf);
+
+	if (i < 0)
+		return i;
+
+	WRITE_ONCE(memio_lift, i);
+	return count;
+}
+
 static struct kobj_attribute enabled_attr = __ATTR_RW(enabled);
 static struct kobj_attribute source_attr = __ATTR_RO(source);
 static struct kobj_attribute valid_attr = __ATTR_RO(valid);
@@ -213,6 +233,7 @@ static struct kobj_attribute sample_interval_us_attr = __ATTR_RW(sample_interval
 static struct kobj_attribute sample_hold_ms_attr = __ATTR_RW(sample_hold_ms);
 static struct kobj_attribute period_us_attr = __ATTR_RW(period_us);
 static struct kobj_attribute guaranteed_bps_attr = __ATTR_RW(guaranteed_bps);
+static struct kobj_attribute without_counters_attr = __ATTR_RW(without_counters);
 
 static struct attribute *memio_attrs[] = {
 	&enabled_attr.attr,
@@ -223,6 +244,7 @@ static struct attribute *memio_attrs[] = {
 	&sample_hold_ms_attr.attr,
 	&period_us_attr.attr,
 	&guaranteed_bps_attr.attr,
+	&without_counters_attr.attr,
 	NULL,
 };
 ATTRIBUTE_GROUPS(memio);

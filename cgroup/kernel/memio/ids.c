@@ -3,17 +3,17 @@
  * memio: ids for objects that come and go
  *
  * Tags in packets, bios and pages outlive what they name, and are too many to
- * hold references. So a tag is a 32-bit id: 20 bits of slot and 12 of generation.
- * The generation changes each time the slot is freed, and an id whose
+ * hold references. So a tag is an id of 31 bits: 20 of slot and 11 of generation; the
+ * 32nd bit is the tag's. The generation changes each time the slot is freed, and an id whose
  * generation is not its slot's names nobody.
  *
- * 12 bits come round after 4,096 uses of a slot. What keeps that from happening
+ * 11 bits come round after 2,048 uses of a slot. What keeps that from happening
  * while a tag is under way is the queue of free slots: a freed slot goes to its end,
- * and the first is taken only when more than min_free wait. With 1,000 waiting, 4
- * million owners have to come and go until a generation returns. That takes more than a day,
- * as each slot rests for half a minute before it is freed (owner.c), while a packet's
+ * and the first is taken only when more than min_free wait. With 1,000 waiting, 2
+ * million owners have to come and go until a generation returns. That takes more than 17
+ * hours, as each slot rests for half a minute before it is freed (owner.c), while a packet's
  * tag is seconds old. Pages that stay dirty for longer hold their owner's slot
- * themselves. A socket that nobody has used for a day may be taken for somebody else's,
+ * themselves. A socket that nobody has used for so long may be taken for somebody else's,
  * until somebody uses it.
  *
  * A look-up takes no lock: chunks of slots are never freed, and what a slot names is
@@ -25,7 +25,7 @@
 #include "internal.h"
 
 #define SLOT_MASK	(MEMIO_SLOTS - 1)
-#define GENERATION_MASK	((1u << (32 - MEMIO_SLOT_BITS)) - 1)
+#define GENERATION_MASK	((1u << (MEMIO_ID_BITS - MEMIO_SLOT_BITS)) - 1)
 
 /**
  * memio_ids_init - begin with no id in use

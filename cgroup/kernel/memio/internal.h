@@ -284,6 +284,7 @@ unsigned int memio_devices_moved(unsigned int package, struct memio_moved *moved
 
 /* ---- ids (ids.c) ---- */
 
+#define MEMIO_ID_BITS		31	/* the uppermost is the tag's, see bio.c */
 #define MEMIO_SLOT_BITS		20
 #define MEMIO_SLOTS		BIT(MEMIO_SLOT_BITS)
 #define MEMIO_IDS_CHUNK		256
@@ -566,6 +567,7 @@ struct memio_move {
 
 void memio_charge(u16 dev, u32 owner, const struct memio_move *total,
 		  const struct memio_move *claim);
+void memio_charge_paid(u16 dev, u32 owner, const struct memio_move *move);
 
 void memio_charge_cpu(u32 owner, u32 lines);
 
@@ -585,9 +587,13 @@ extern unsigned int memio_period_us;	/* budgets are for; as memio_interval_us */
 #define MEMIO_PERIOD_US_MIN	100
 #define MEMIO_PERIOD_US_MAX	100000
 
+/* Without valid counters IO is limited by its own bytes; if it is set, it isn't at all. */
+extern bool memio_lift;
+
 void memio_event(struct memio_cgroup *g, enum memio_ev event, u64 n);
 void __memio_limit_charge_io(u32 owner, u16 id, const struct memio_io *io);
 void __memio_limit_charge_cpu(u32 owner, u32 lines);
+bool memio_limit_reserve(u32 owner, u16 id, u32 bytes);
 int memio_limit_write(struct memio_cgroup *g, char *buf);
 void memio_limit_show(struct seq_file *m, struct memio_cgroup *g);
 void memio_limit_new_device(u16 id);

@@ -20,8 +20,10 @@
  * 64 KiB are three periods of 20 MB/s. They are turned into memory bytes at the last price
  * that is known; no price is more than a memory byte for each IO byte and direction, so
  * that a mistaken estimate can't stop a group for good. Without counters
- * an IO byte is a memory byte. What CPUs read is charged when it is counted: when a task
- * gives up its CPU, and with each interrupt, the tick at the latest.
+ * an IO byte is a memory byte, or free if that is set. What is written to files on a disk is
+ * charged when pages become dirty (bio.c), not again when they are written. What CPUs read is
+ * charged when it is counted: when a task gives up its CPU, and with each interrupt, the tick at
+ * the latest.
  *
  * So that prices are known, and CPUs are counted, a work item asks for samples as long as
  * there are limits. It also is the watchdog: a group that is stopped longer than its debt
@@ -58,6 +60,8 @@
 
 /* 1 ms: what a group does at full speed and is stopped for is not noticed by people. */
 unsigned int memio_period_us = 1000;
+
+bool memio_lift;
 
 const u64 memio_no_rates[MEMIO_WAYS] = { [0 ... MEMIO_WAYS - 1] = MEMIO_NO_LIMIT };
 
@@ -183,14 +187,17 @@ static bool take(struct memio_limits *l, struct memio_line *line, int way, u64 b
 	return spent;
 }
 
-static bool take_line(struct memio_limits *l, struct memio_line *line, u64 read, u64 write,
-		      u64 span_ns)
+/* What became of a charge */
+enum { CHARGED = 1, SPENT = 2 };
+
+static int take_line(struct memio_limits *l, struct memio_line *line, u64 read, u64 write,
+		     u64 span_ns)
 {
 	unsigned long ways;
 	bool spent = false;
 
 	if (!line)
-		return false;
+		return 0;
 	/* Pairs with the release in memio_line_set(): there are slices. */
 	ways = smp_load_acquire(&line->ways);
 	if (ways & BIT(MEMIO_BPS))
@@ -199,7 +206,7 @@ static bool take_line(struct memio_limits *l, struct memio_line *line, u64 read,
 		spent |= take(l, line, MEMIO_RBPS, read, span_ns);
 	if (ways & BIT(MEMIO_WBPS))
 		spent |= take(l, line, MEMIO_WBPS, write, span_ns);
-	return spent;
+	return (ways ? CHARGED : 0) | (spent ? SPENT : 0);
 }
 
 /* A pool is spent. */
@@ -216,29 +223,40 @@ static void stop(struct memio_limits *l)
 	irq_work_queue(&l->stop);
 }
 
-static void charge(u32 owner, enum memio_limit_key key, u16 dev, u64 read, u64 write,
+/* Return: whether there was any limit, or share. */
+static bool charge(u32 owner, enum memio_limit_key key, u16 dev, u64 read, u64 write,
 		   u64 span_ns)
 {
 	struct memio_cgroup *g;
 	struct memio_limits *l;
-	bool spent;
+	bool charged;
+	int did;
 
 	guard(rcu)();
 	g = memio_owner_group(owner);
+	charged = READ_ONCE(memio_regulated);
 	/* Who is to be stopped for that has limits. */
-	if (READ_ONCE(memio_regulated) && memio_share_charge(g, read + write, span_ns))
+	if (charged && memio_share_charge(g, read + write, span_ns))
 		stop(memio_limits_of(g));
 	for (; g; g = memio_cgroup_parent(g)) {
 		l = memio_limits_of(g);
 		if (!l)
 			continue;
-		spent = take_line(l, &l->line[key], read, write, span_ns);
-		spent |= take_line(l, &l->line[MEMIO_LIMIT_TOTAL], read, write, span_ns);
+		did = take_line(l, &l->line[key], read, write, span_ns);
+		did |= take_line(l, &l->line[MEMIO_LIMIT_TOTAL], read, write, span_ns);
 		if (dev)
-			spent |= take_line(l, line_of(l, dev), read, write, span_ns);
-		if (spent)
+			did |= take_line(l, line_of(l, dev), read, write, span_ns);
+		charged |= did;
+		if (did & SPENT)
 			stop(l);
 	}
+	return charged;
+}
+
+/* IO is not limited, as nobody knows what it costs. */
+static bool lifted(void)
+{
+	return unlikely(READ_ONCE(memio_lift)) && !memio_counters_valid();
 }
 
 /**
@@ -253,8 +271,35 @@ void __memio_limit_charge_io(u32 owner, u16 id, const struct memio_io *io)
 {
 	u64 read, write;
 
+	if (lifted())
+		return;
 	memio_price_bounded(memio_device(id), io, &read, &write);
 	charge(owner, MEMIO_LIMIT_IO, id, read, write, 0);
+}
+
+/**
+ * memio_limit_reserve - charge groups' limits with what will be written
+ * @owner:	for whom
+ * @id:		the device
+ * @bytes:	so many bytes to the device. What comes of it goes to memio_charge_paid().
+ *
+ * Each is a memory byte that is read: prices are of what devices move now, and by the time that
+ * it is written it is hardly in the cache.
+ *
+ * Context: any; interrupts are turned off.
+ * Return: false if nothing was charged.
+ */
+bool memio_limit_reserve(u32 owner, u16 id, u32 bytes)
+{
+	unsigned long flags;
+	bool charged;
+
+	if (lifted())
+		return false;
+	local_irq_save(flags);
+	charged = charge(owner, MEMIO_LIMIT_IO, id, bytes, 0, 0);
+	local_irq_restore(flags);
+	return charged;
 }
 
 /**

@@ -230,3 +230,16 @@ int proc_tgid_membw(struct seq_file *m, struct pid_namespace *ns, struct pid *pi
 {
 	return membw_show(m, task, true);
 }
+
+/**
+ * memio_task_status - add to a task's status
+ * @m:	where
+ * @p:	the task
+ *
+ * Context: process.
+ */
+void memio_task_status(struct seq_file *m, struct task_struct *p)
+{
+	seq_put_decimal_ull(m, "MemioStopped:\t", memio_is_stopped(p));
+	seq_putc(m, '\n');
+}

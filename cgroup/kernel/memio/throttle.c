@@ -74,6 +74,14 @@
  * RCU keeps groups, as interrupts are off; a task's own group and those above can't go
  * while it is in them, and who is moved is let go before the old group can be removed.
  *
+ * In the kernel
+ *
+ * One call of write() can make any number of pages dirty. It comes by balance_dirty_pages() for
+ * each folio, where tasks wait for a disk that is too slow, and there a task of a stopped
+ * group waits for its group: asleep, as it holds the inode's lock and keeps the file system from
+ * being frozen. As there, what ends it is a signal to kill; and somebody who wants to
+ * freeze the file system, or the machine. Each stop is waited for once, then there is a folio.
+ *
  * What is not so good: Tasks RCU waits for a task in limbo as for one that has been preempted,
  * up to MEMIO_DEBT_NS. The time in limbo is CPU pressure in the task's pressure files, as it is
  * for tasks that CFS groups' bandwidth stops; memory pressure it is not. What a task asks for
@@ -83,6 +91,9 @@
  */
 
 #include <linux/cgroup.h>
+#include <linux/freezer.h>
+#include <linux/fs.h>
+#include <linux/hrtimer.h>
 #include <linux/memio_stop.h>
 #include <linux/mmu_context.h>
 #include <linux/percpu.h>
@@ -92,6 +103,9 @@
 #include "../sched/sched.h"
 #include "internal.h"
 #include "limit.h"
+
+/* How often who waits with locks looks around; as balance_dirty_pages() (MAX_PAUSE) */
+#define MEMIO_DIRTY_LOOK_NS	(200ULL * NSEC_PER_MSEC)
 
 DEFINE_STATIC_KEY_FALSE(memio_limit_key);
 
@@ -200,6 +214,74 @@ void __memio_stop(void)
 			return;
 		}
 	}
+}
+
+/**
+ * memio_is_stopped - whether a task waits in limbo
+ * @p:	the task
+ *
+ * Context: any; neither a run queue's lock nor p->pi_lock must be held.
+ * Return: true if it does. Who waits in memio_dirty_wait() sleeps, and is not there.
+ */
+bool memio_is_stopped(struct task_struct *p)
+{
+	struct rq_flags rf;
+	struct rq *rq;
+	bool stopped;
+
+	if (!memio_any_stopped())
+		return false;
+	rq = task_rq_lock(p, &rf);
+	stopped = in_limbo(p);
+	task_rq_unlock(rq, p, &rf);
+	__release(rq->lock); /* task_rq_unlock() does not say so to sparse */
+	return stopped;
+}
+
+/* Since when the current task's group is stopped, and when it should be over; 0: it isn't */
+static u64 stopped_since(u64 *until)
+{
+	struct memio_limits *l;
+
+	guard(rcu)();
+	l = stopped_by(current);
+	if (!l)
+		return 0;
+	*until = READ_ONCE(l->due_ns);
+	return READ_ONCE(l->stopped_ns);
+}
+
+/* See memio_dirty_wait(). */
+int __memio_dirty_wait(struct address_space *mapping, bool async)
+{
+	struct super_block *sb = mapping->host->i_sb;
+	u64 now, since, first = 0, until;
+	ktime_t wait;
+
+	/* Who is not stopped elsewhere does not wait here. */
+	if (current->flags & (PF_KTHREAD | PF_EXITING) ||
+	    READ_ONCE(current->sched_class) != &fair_sched_class)
+		return 0;
+	while (!fatal_signal_pending(current) && !freezing(current) &&
+	       READ_ONCE(sb->s_writers.frozen) == SB_UNFROZEN) {
+		since = stopped_since(&until);
+		/* Others may have had it stopped again: everybody gets somewhere. */
+		if (!since || (first && since != first))
+			break;
+		first = since;
+		/* Then a worker does it, which may wait. */
+		if (async)
+			return -EAGAIN;
+		if (goes_on(current))
+			break;
+		now = ktime_get_ns();
+		/* Before the first look it is another stop's. */
+		until = clamp(until, now + memio_period_ns() / 4, now + MEMIO_DIRTY_LOOK_NS);
+		wait = ns_to_ktime(until - now);
+		__set_current_state(TASK_KILLABLE);
+		schedule_hrtimeout(&wait, HRTIMER_MODE_REL);
+	}
+	return 0;
 }
 
 /* See memio_flag(). */

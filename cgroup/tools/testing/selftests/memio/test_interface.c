@@ -25,7 +25,7 @@
 
 static const char * const settings[] = {
 	"enabled", "estimator", "sample_interval_us", "sample_hold_ms", "period_us",
-	"guaranteed_bps",
+	"guaranteed_bps", "without_counters",
 };
 
 static const char * const shown[] = { "source", "valid" };
@@ -127,6 +127,8 @@ MEMIO_TEST(sysfs, accepted)
 		{ "period_us", "100000\n", "100000" },
 		{ "guaranteed_bps", "100000000000\n", "100000000000" },
 		{ "guaranteed_bps", "0", "0" },
+		{ "without_counters", "lift\n", "lift" },
+		{ "without_counters", "io", "io" },
 	};
 	char value[64];
 	unsigned int i;
@@ -178,10 +180,13 @@ MEMIO_TEST(sysfs, refused)
 		{ "guaranteed_bps", "max", EINVAL },
 		{ "guaranteed_bps", "-1", EINVAL },
 		{ "guaranteed_bps", "1125899906842625", ERANGE },
+		{ "without_counters", "1", EINVAL },
+		{ "without_counters", "lif", EINVAL },
+		{ "without_counters", "io lift", EINVAL },
 	};
 	/* None of them is the default, to which nothing shall fall back. */
 	static const char * const values[] = { "1", "miss", "20000", "7000", "3000",
-						"200000000000" };
+						"200000000000", "lift" };
 	char value[64];
 	unsigned int i, j;
 
