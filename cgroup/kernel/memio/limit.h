@@ -60,6 +60,8 @@ struct memio_line {
  * @share_waits: it has spent that, and waits
  * @stopped_ns:	since when they are spent, and the group's tasks stopped; 0: they are not
  * @due_ns:	when it should be over
+ * @late_ns:	as it was when the watchdog found it long past
+ * @found_ns:	when that was
  * @stop:	has what is running stopped
  * @timer:	when the debt is paid
  * @limbo:	tasks that are stopped, by CPU, under its run queue's lock
@@ -75,6 +77,8 @@ struct memio_limits {
 	unsigned int share_waits;
 	u64 stopped_ns;
 	u64 due_ns;
+	u64 late_ns;
+	u64 found_ns;
 	struct irq_work stop;
 	struct hrtimer timer;
 	struct list_head __percpu *limbo;
