@@ -32,7 +32,7 @@ static uint64_t miss(uint64_t *now, uint64_t compute_ns, unsigned int lines)
 	uint64_t wait;
 
 	*now += compute_ns;
-	wait = dram_wait_ns(&d, dram_move(&d, *now, lines), *now);
+	wait = dram_wait_ns(&d, dram_move_cpu(&d, *now, lines), *now);
 	*now += wait;
 	return wait;
 }
@@ -69,8 +69,9 @@ static void test_example(void **state)
 	assert_int_equal(miss(&now, 0, 1), 4 + 11 * 64 - 640 - 40);
 	for (i = 0; i < 100; i++)
 		assert_int_equal(miss(&now, 4, 1), 60);
-	dram_move(&d, now, 1000);
-	assert_int_equal(miss(&now, 4, 1), 64000 + 60);
+	dram_move_device(&d, now, 1000);
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(miss(&now, 4, 1), 64 + 60);
 	assert_int_equal(miss(&now, 4, 1), 60);
 }
 
@@ -147,10 +148,70 @@ static void test_devices(void **state)
 	/* Half of the time is a device's, whenever it comes. */
 	for (i = 0; i < 1000; i++) {
 		if (i % 10 == 0)
-			dram_move(&d, now, 10);
+			dram_move_device(&d, now, 10);
 		miss(&now, 0, 1);
 	}
 	assert_int_equal(now - before, 2000 * 64);
+	/* It is no more, however much it moves, */
+	before = now;
+	for (i = 0; i < 1000; i++) {
+		dram_move_device(&d, now, 3);
+		miss(&now, 0, 1);
+	}
+	assert_int_equal(now - before, 2000 * 64);
+	/* and what nobody has waited for is waited for then. */
+	before = now;
+	for (i = 0; i < 3000; i++)
+		miss(&now, 0, 1);
+	assert_int_equal(now - before, (2000 + 3000) * 64);
+	/* A CPU that writes back has as many of the device's lines between. */
+	before = now;
+	dram_move_device(&d, now, 1000);
+	for (i = 0; i < 1000; i++)
+		miss(&now, 0, 2);
+	assert_int_equal(now - before, 3000 * 64);
+}
+
+/* Time in which CPUs ask for nothing is the devices', */
+static void test_devices_alone(void **state)
+{
+	uint64_t now = 1000000, i;
+
+	(void)state;
+	ceiling(GB, 0, 0);
+	miss(&now, 0, 1);
+	dram_move_device(&d, now, 100);
+	assert_int_equal(miss(&now, 90 * 64, 1), 128);
+	for (i = 0; i < 9; i++)
+		assert_int_equal(miss(&now, 0, 1), 128);
+	assert_int_equal(miss(&now, 0, 1), 64);
+	/* but not what was before they had any, */
+	now += 1000000;
+	dram_move_device(&d, now, 2);
+	assert_int_equal(miss(&now, 0, 1), 128);
+	assert_int_equal(miss(&now, 0, 1), 128);
+	assert_int_equal(miss(&now, 0, 1), 64);
+	/* nor what CPUs use: one while nothing else was asked for, and one in its turn. */
+	dram_move_device(&d, now, 100);
+	for (i = 0; i < 50; i++)
+		assert_int_equal(miss(&now, 64, 1), 128);
+	assert_int_equal(miss(&now, 64, 1), 64);
+}
+
+/* They are never behind by more than their queue is long. */
+static void test_devices_queue(void **state)
+{
+	const uint64_t most = DRAM_DEVICES_NS / 64;
+	uint64_t now = 0, before, i;
+
+	(void)state;
+	ceiling(GB, 0, 0);
+	for (i = 0; i < 3 * most; i++)
+		dram_move_device(&d, now, 1);
+	before = now;
+	for (i = 0; i < 2 * most; i++)
+		miss(&now, 0, 1);
+	assert_int_equal(now - before, 3 * most * 64);
 }
 
 static void test_idle(void **state)
@@ -179,9 +240,11 @@ static void *mover(void *arg)
 {
 	unsigned int i;
 
-	(void)arg;
 	for (i = 0; i < 2000000; i++)
-		dram_move(&d, 0, 1 + (i & 1));
+		if (arg)
+			dram_move_cpu(&d, 0, 1 + (i & 1));
+		else if (i % 16 == 0)
+			dram_move_device(&d, 0, 4);
 	return NULL;
 }
 
@@ -193,10 +256,11 @@ static void test_threads(void **state)
 	(void)state;
 	ceiling(GB, 0, 0);
 	for (i = 0; i < 4; i++)
-		assert_int_equal(pthread_create(&t[i], NULL, mover, NULL), 0);
+		assert_int_equal(pthread_create(&t[i], NULL, mover, i < 3 ? &d : NULL), 0);
 	for (i = 0; i < 4; i++)
 		pthread_join(t[i], NULL);
-	assert_int_equal(d.done_ps, 4 * 3000000 * 64000ull);
+	/* 125,000 times 4 lines of devices are 32 ms. */
+	assert_int_equal(d.done_ps + d.devices_ps, (3 * 3000000 + 500000) * 64000ull);
 }
 
 int main(void)
@@ -209,6 +273,8 @@ int main(void)
 		cmocka_unit_test(test_written_back),
 		cmocka_unit_test(test_two),
 		cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_devices_alone),
+		cmocka_unit_test(test_devices_queue),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_threads),
 	};

@@ -32,23 +32,74 @@ void dram_slack(struct dram *d, uint64_t ahead_ns, uint64_t behind_ns)
 	d->behind_ps = behind_ns * PS_PER_NS;
 }
 
-/**
- * dram_move() - these lines are to be moved, after all that came before
- *
- * Context: any number of threads at once.
- * Return: when they will have been, in ps.
+/*
+ * CPUs ask for so much more, or for nothing. Returns for how long there has been nothing
+ * of theirs before.
  */
-uint64_t dram_move(struct dram *d, uint64_t now_ns, unsigned int lines)
+static uint64_t ask(struct dram *d, uint64_t now_ns, uint64_t own_ps)
 {
 	const uint64_t now = now_ns * PS_PER_NS;
 	const uint64_t first = now > d->behind_ps ? now - d->behind_ps : 0;
 	uint64_t before = __atomic_load_n(&d->done_ps, __ATOMIC_RELAXED), done;
 
 	do {
-		done = (before > first ? before : first) + lines * d->line_ps;
+		done = (before > first ? before : first) + own_ps;
 	} while (!__atomic_compare_exchange_n(&d->done_ps, &before, done, true,
 					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-	return done;
+	return first > before ? first - before : 0;
+}
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * The devices' lines have had @gap_ps for themselves; then come more of them, or a turn of
+ * at most @turn_ps. Returns what that took.
+ */
+static uint64_t serve_devices(struct dram *d, uint64_t gap_ps, uint64_t more_ps, uint64_t turn_ps)
+{
+	uint64_t before = __atomic_load_n(&d->devices_ps, __ATOMIC_RELAXED), left, turn;
+
+	do {
+		if (!before && !more_ps)
+			return 0;
+		left = before - min_u64(before, gap_ps);
+		left = min_u64(left + more_ps, DRAM_DEVICES_NS * PS_PER_NS);
+		turn = min_u64(left, turn_ps);
+	} while (!__atomic_compare_exchange_n(&d->devices_ps, &before, left - turn, true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return turn;
+}
+
+/**
+ * dram_move_cpu() - a CPU has these lines to be moved
+ *
+ * Context: any number of threads at once.
+ * Return: when they will have been, in ps.
+ */
+uint64_t dram_move_cpu(struct dram *d, uint64_t now_ns, unsigned int lines)
+{
+	const uint64_t own = lines * d->line_ps;
+	const uint64_t gap = ask(d, now_ns, own);
+	const uint64_t turn = serve_devices(d, gap, 0, own);
+
+	/* Two CPUs that ask at once may each see the other's line: they are behind both. */
+	return __atomic_add_fetch(&d->done_ps, turn, __ATOMIC_RELAXED);
+}
+
+/**
+ * dram_move_device() - a device has these lines to be moved
+ *
+ * Context: any number of threads at once.
+ */
+void dram_move_device(struct dram *d, uint64_t now_ns, unsigned int lines)
+{
+	/* What was free before is not for these. */
+	const uint64_t gap = ask(d, now_ns, 0);
+
+	serve_devices(d, gap, lines * d->line_ps, 0);
 }
 
 /**

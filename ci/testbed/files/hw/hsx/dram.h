@@ -7,14 +7,22 @@
  *
  * The DRAM moves one line after the other, each in 64 bytes / bandwidth, rounded
  * to a picosecond: lines that a miss reads and those that are written back alike,
- * on whatever channel. So all that there is to know is one time: when it will have
- * done what has been asked of it so far. A line is done a line's time after that,
- * or after now, whichever is later, and so a request is behind all that came
- * before it, whoever it is from.
+ * on whatever channel. CPUs and devices take turns as long as there are lines of both:
+ * one of the CPUs', one of the devices'. Else whoever has some goes on. So CPUs have half
+ * of the bandwidth, whatever devices move, and all that these leave.
+ *
+ * So there are two numbers to know: when all will have been done that CPUs have asked for,
+ * with what of the devices' falls to its turns; and how much time the devices' other lines
+ * take, for which nobody has waited yet. A line of a CPU is done a line's time after
+ * what CPUs have asked for before, whoever it was, or after now, whichever is
+ * later, and one more if there is one of a device. Time for which there was nothing
+ * of the CPUs is the devices'.
  *
  * Who waits is the caller's choice. Here nobody waits for a line that is written
- * back, and devices wait for nothing: what they move is time that the CPUs' next
- * misses are later, and so are theirs behind what the CPUs have asked for. A CPU
+ * back, and devices wait for nothing: that they can't be held up is why their lines
+ * are a debt. There are never more of them than DRAM_DEVICES_NS takes, as a device that is
+ * slower than it would like has a queue of some length. (So where devices move more than
+ * CPUs leave, and more than half, for longer, more is moved than the ceiling.) A CPU
  * waits for what it misses, but not each time: it has `ahead_ns` of lines under way,
  * as a core has its fill buffers, and waits when there would be more. So a CPU that
  * misses all the time moves one line after the other with no gap between them,
@@ -30,9 +38,10 @@
  * 64 ns. A device that writes 1000 lines meanwhile stops it for 64 us; and two
  * such CPUs have a line in 128 ns each.
  *
- * That this is one queue is an approximation: a DRAM has banks and rows, prefers
- * reads, and turns round between reads and writes. That it is a fair one for
- * bandwidth is what is meant here; latency is that of waiting, none besides.
+ * That these are two queues is an approximation: a DRAM has banks and rows, prefers
+ * reads, and turns round between reads and writes; and a device's request, which comes
+ * at once here, comes at the speed of its link. That it is fair for bandwidth is what is
+ * meant; latency is that of waiting, none besides.
  */
 #ifndef HSX_DRAM_H
 #define HSX_DRAM_H
@@ -43,12 +52,17 @@
 struct dram {
 	uint64_t line_ps;		/* 0: no ceiling */
 	uint64_t ahead_ps, behind_ps;
-	uint64_t done_ps;		/* when all has been moved; shared by all threads */
+	/* Shared by all threads, each by itself: */
+	uint64_t done_ps;		/* when all has been moved that CPUs wait for */
+	uint64_t devices_ps;		/* what devices' other lines take */
 };
+
+#define DRAM_DEVICES_NS	100000000ull
 
 bool dram_init(struct dram *d, uint64_t bytes_per_s);
 void dram_slack(struct dram *d, uint64_t ahead_ns, uint64_t behind_ns);
-uint64_t dram_move(struct dram *d, uint64_t now_ns, unsigned int lines);
+uint64_t dram_move_cpu(struct dram *d, uint64_t now_ns, unsigned int lines);
+void dram_move_device(struct dram *d, uint64_t now_ns, unsigned int lines);
 uint64_t dram_wait_ns(const struct dram *d, uint64_t done_ps, uint64_t now_ns);
 
 #endif /* HSX_DRAM_H */

@@ -13,7 +13,7 @@
  *
  * A CPU does not sleep in the middle of an interrupt's delivery, nor where
  * else it holds the big lock; it waits at its next miss. Nor does it wait for longer than
- * HSX_DRAM_NAP_NS at once, however much devices have moved, so that its timers are
+ * HSX_DRAM_NAP_NS at once, however much has been moved, so that its timers are
  * not that late, and who wants it to stop need not wait for the DRAM as well.
  */
 #include "qemu/osdep.h"
@@ -65,7 +65,7 @@ static void sleep_ns(HsxCore *core, int64_t now, int64_t ns)
 void hsx_dram_cpu(HsxCore *core, unsigned lines)
 {
     const int64_t now = now_ns();
-    const uint64_t done = dram_move(&hsx.dram, now, lines);
+    const uint64_t done = dram_move_cpu(&hsx.dram, now, lines);
     const int64_t ns = MIN(dram_wait_ns(&hsx.dram, done, now),
                            HSX_DRAM_NAP_NS);
 
@@ -92,7 +92,7 @@ void hsx_dram_cpu(HsxCore *core, unsigned lines)
  */
 void hsx_dram_device(unsigned lines)
 {
-    dram_move(&hsx.dram, now_ns(), lines);
+    dram_move_device(&hsx.dram, now_ns(), lines);
 }
 
 /**
