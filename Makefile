@@ -72,6 +72,10 @@ bench-testbed:	## what the emulation of caches and counters costs, in time
 bench-accuracy:	## memio's figures against the truth: make bench-accuracy ARGS='--runs 3 llc'
 	@benchmarks/accuracy/accuracy $(ARGS)
 
+.PHONY: bench-policy
+bench-policy:	## what limits and guarantees give back: make bench-policy ARGS='--runs 3 isolation'
+	@benchmarks/policy/policy $(ARGS)
+
 .PHONY: bench-overhead
 bench-overhead:	## what memio costs, against the stock kernel: make bench-overhead ARGS='--runs 3 pipe'
 	@benchmarks/overhead/overhead $(ARGS)

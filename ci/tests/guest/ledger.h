@@ -68,7 +68,7 @@ static const char *json_member(const char *p, const char *key)
 	return p;
 }
 
-static u64 json_u64(const char *p, const char *key)
+static inline u64 json_u64(const char *p, const char *key)
 {
 	return strtoull(json_member(p, key), NULL, 10);
 }

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * traffic KIND TAG CPU PERIOD: uses the memory in one way on one CPU until it is killed
+ *
+ *	stream	loads from each line of a buffer, one after the other (STREAM's sum)
+ *	copy	loads from one half of the buffer and stores to the other (STREAM's copy; its
+ *		scale has the same lines)
+ *	add	loads from two thirds of it and stores to the last one (STREAM's add, and triad)
+ *	chase	each load has the next one's address; no two next to each other
+ *
+ * It does 64 lines in each PERIOD of so many ns, and computes until the next one begins;
+ * if it is late by more than that, it is not made up for. So it wants less than the memory gives, and how
+ * fast the emulator is does not matter. 0: as fast as it can. TAG is who it is in the
+ * machine's ledger.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+typedef uint64_t u64;
+#define die(...) err(1, __VA_ARGS__)
+#include "../../ci/tests/guest/ledger.h"
+
+#define BUFFER	(16ul << 20)	/* the cache has 2560 KiB */
+#define LINE	64ul
+#define LINES	(BUFFER / LINE)
+#define STEP	64
+
+static volatile u64 *line(char *buf, u64 i)
+{
+	return (volatile u64 *)(buf + i * LINE);
+}
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static void compute(u64 period)
+{
+	static u64 begun;
+	u64 now;
+
+	if (!period)
+		return;
+	do
+		now = now_ns();
+	while (now < begun + period);
+	begun = now < begun + 2 * period ? begun + period : now;
+}
+
+static void stream(char *buf, u64 period)
+{
+	for (u64 i = 0;; i = (i + STEP) % LINES) {
+		for (u64 k = 0; k < STEP; k++)
+			(void)*line(buf, i + k);
+		compute(period);
+	}
+}
+
+static void copy(char *buf, u64 period)
+{
+	const u64 part = LINES / 2, step = STEP / 2;
+
+	for (u64 i = 0;; i = (i + step) % part) {
+		for (u64 k = i; k < i + step; k++)
+			*line(buf, part + k) = *line(buf, k);
+		compute(period);
+	}
+}
+
+static void add(char *buf, u64 period)
+{
+	const u64 step = STEP / 3, part = LINES / 3 / step * step;
+
+	for (u64 i = 0;; i = (i + step) % part) {
+		for (u64 k = i; k < i + step; k++)
+			*line(buf, 2 * part + k) = *line(buf, k) + *line(buf, part + k);
+		compute(period);
+	}
+}
+
+/* All lines in one ring: LINES is a power of two, and the step is odd. */
+static void chase(char *buf, u64 period)
+{
+	const u64 step = LINES * 5 / 13 | 1;
+
+	for (u64 i = 0; i < LINES; i++)
+		*line(buf, i) = (i + step) % LINES;
+	for (u64 at = 0;;) {
+		for (u64 k = 0; k < STEP; k++)
+			at = *line(buf, at);
+		compute(period);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(char *buf, u64 period);
+	} kinds[] = {
+		{ "stream", stream }, { "copy", copy }, { "add", add }, { "chase", chase },
+	};
+	cpu_set_t set;
+	char *buf;
+
+	if (argc != 5) {
+		fprintf(stderr, "usage: traffic stream|copy|add|chase TAG CPU PERIOD\n");
+		return 2;
+	}
+	CPU_ZERO(&set);
+	CPU_SET(atoi(argv[3]), &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		err(1, "CPU %s", argv[3]);
+	buf = mmap(NULL, BUFFER, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (buf == MAP_FAILED)
+		err(1, "%lu bytes", BUFFER);
+	ledger_open();
+	ledger_tag(atoi(argv[2]));
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(argv[1], kinds[i].name))
+			kinds[i].run(buf, strtoull(argv[4], NULL, 10));
+	errx(2, "%s: stream, copy, add or chase", argv[1]);
+}
