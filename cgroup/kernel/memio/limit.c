@@ -438,13 +438,13 @@ static void watch(struct memio_limits *l)
 	due = max(since, READ_ONCE(l->due_ns));
 	if (!since || (s64)(now - due) < (s64)MEMIO_WATCHDOG_NS)
 		return;
-	/* A machine that stood still has all timers to catch up with: one tick is enough. */
+	/* A machine that stood still has its timers to catch up with. */
 	if (l->late_ns != due) {
 		l->late_ns = due;
 		l->found_ns = now;
 		return;
 	}
-	if (now - l->found_ns < TICK_NSEC)
+	if (now - l->found_ns < MEMIO_WATCHDOG_NS / 4)
 		return;
 	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
 		bytes += forgive_line(&l->line[key]);

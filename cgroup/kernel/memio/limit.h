@@ -60,8 +60,8 @@ struct memio_line {
  * @share_waits: it has spent that, and waits
  * @stopped_ns:	since when they are spent, and the group's tasks stopped; 0: they are not
  * @due_ns:	when it should be over
- * @late_ns:	as it was when the watchdog found it long past
- * @found_ns:	when that was
+ * @late_ns:	the time, of these two, that the watchdog has found long past
+ * @found_ns:	when it first did
  * @stop:	has what is running stopped
  * @timer:	when the debt is paid
  * @limbo:	tasks that are stopped, by CPU, under its run queue's lock
