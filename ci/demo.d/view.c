@@ -961,5 +961,8 @@ int main(int argc, char **argv)
 		die("stopped before there was anything to see");
 	good = show_summary(&start, &now);
 	show_next();
+	/* As a shell says of who is ended by Ctrl-C: nothing is to follow. */
+	if (good && interrupted)
+		return 130;
 	return good ? 0 : 1;
 }
