@@ -11,7 +11,8 @@
  * It does 64 lines in each PERIOD of so many ns, and computes until the next one begins;
  * if it is late by more than that, it is not made up for. So it wants less than the memory gives, and how
  * fast the emulator is does not matter. 0: as fast as it can. TAG is who it is in the
- * machine's ledger.
+ * machine's ledger. When it has been through its buffer once it makes /run/traffic.TAG.
+ * (copy touches 64 lines, of which half are written back as well; add 63.)
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -89,13 +90,8 @@ static void add(char *buf, u64 period)
 	}
 }
 
-/* All lines in one ring: LINES is a power of two, and the step is odd. */
 static void chase(char *buf, u64 period)
 {
-	const u64 step = LINES * 5 / 13 | 1;
-
-	for (u64 i = 0; i < LINES; i++)
-		*line(buf, i) = (i + step) % LINES;
 	for (u64 at = 0;;) {
 		for (u64 k = 0; k < STEP; k++)
 			at = *line(buf, at);
@@ -111,6 +107,7 @@ int main(int argc, char **argv)
 	} kinds[] = {
 		{ "stream", stream }, { "copy", copy }, { "add", add }, { "chase", chase },
 	};
+	char ready[64];
 	cpu_set_t set;
 	char *buf;
 
@@ -126,8 +123,13 @@ int main(int argc, char **argv)
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (buf == MAP_FAILED)
 		err(1, "%lu bytes", BUFFER);
+	/* One ring: LINES is a power of two, and the step is odd. */
+	for (u64 i = 0; i < LINES; i++)
+		*line(buf, i) = (i + (LINES * 5 / 13 | 1)) % LINES;
 	ledger_open();
 	ledger_tag(atoi(argv[2]));
+	snprintf(ready, sizeof(ready), "/run/traffic.%s", argv[2]);
+	close(open(ready, O_CREAT | O_WRONLY, 0600));
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strcmp(argv[1], kinds[i].name))
 			kinds[i].run(buf, strtoull(argv[4], NULL, 10));
