@@ -167,9 +167,9 @@ static void test_devices(void **state)
 	/* A CPU that writes back has as many of the device's lines between. */
 	before = now;
 	dram_move_device(&d, now, 1000);
-	for (i = 0; i < 1000; i++)
+	for (i = 0; i < 500; i++)
 		miss(&now, 0, 2);
-	assert_int_equal(now - before, 3000 * 64);
+	assert_int_equal(now - before, 2000 * 64);
 }
 
 /* Time in which CPUs ask for nothing is the devices', */

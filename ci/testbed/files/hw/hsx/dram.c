@@ -96,7 +96,10 @@ uint64_t dram_move_cpu(struct dram *d, uint64_t now_ns, unsigned int lines)
  */
 void dram_move_device(struct dram *d, uint64_t now_ns, unsigned int lines)
 {
-	/* What was free before is not for these. */
+	/*
+	 * What was free before is not for these. (Who finds it free at once with another
+	 * may count it after the other's lines have come, which are served by it then.)
+	 */
 	const uint64_t gap = ask(d, now_ns, 0);
 
 	serve_devices(d, gap, lines * d->line_ps, 0);

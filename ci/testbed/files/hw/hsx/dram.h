@@ -35,8 +35,8 @@
  * Worked example: 1 GB/s is 64 ns for a line. A CPU loads from new lines, one each
  * 4 ns. With 640 ns ahead its first 10 loads wait for nothing; the 11th, at 40 ns,
  * would be done at 704 ns, and waits 24 ns; each one after it 60 ns: a line in
- * 64 ns. A device that writes 1000 lines meanwhile stops it for 64 us; and two
- * such CPUs have a line in 128 ns each.
+ * 64 ns. A device that writes 1000 lines meanwhile makes that 128 ns for its next 1000
+ * lines; and two such CPUs have a line in 128 ns each.
  *
  * That these are two queues is an approximation: a DRAM has banks and rows, prefers
  * reads, and turns round between reads and writes; and a device's request, which comes
