@@ -28,7 +28,7 @@ typedef uint64_t u64;
 #define die(...) err(1, __VA_ARGS__)
 #include "../../ci/tests/guest/ledger.h"
 
-#define BUFFER	(16ul << 20)	/* the cache has 640 KiB */
+#define BUFFER	(4ul << 20)	/* the cache has 640 KiB */
 #define LINE	64ul
 #define LINES	(BUFFER / LINE)
 #define STEP	64
