@@ -9,10 +9,10 @@
  *	chase	each load has the next one's address; no two next to each other
  *
  * It does 64 lines in each PERIOD of so many ns, and computes until the next one begins;
- * if it is late by more than that, it is not made up for. So it wants less than the memory gives, and how
- * fast the emulator is does not matter. 0: as fast as it can. TAG is who it is in the
+ * if it is late by more than that, it is not made up for. So it wants less than the memory
+ * gives, and how fast the emulator is does not matter. 0: as fast as it can. (copy touches
+ * 64 lines, of which half are written back as well; add 63.) TAG is who it is in the
  * machine's ledger. When it has been through its buffer once it makes /run/traffic.TAG.
- * (copy touches 64 lines, of which half are written back as well; add 63.)
  */
 #define _GNU_SOURCE
 #include <err.h>
