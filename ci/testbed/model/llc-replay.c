@@ -67,10 +67,10 @@ static void read_header(struct ref_llc *llc)
 	if (h.magic != LLC_TRACE_MAGIC)
 		die("not a trace: it begins with 0x%016" PRIx64 " instead of 0x%016" PRIx64,
 		    h.magic, (uint64_t)LLC_TRACE_MAGIC);
-	wrong = ref_llc_init(llc, h.slices, h.sets, h.ways, h.ddio_ways);
+	wrong = ref_llc_init(llc, h.slices, h.sets, h.ways, h.ddio_ways, h.thread_bits + 1u);
 	if (wrong)
-		die("damaged header: %s (slices %u, sets %u, ways %u, ddio_ways %u)", wrong,
-		    h.slices, h.sets, h.ways, h.ddio_ways);
+		die("damaged header: %s (slices %u, sets %u, ways %u, ddio_ways %u, "
+		    "thread_bits %u)", wrong, h.slices, h.sets, h.ways, h.ddio_ways, h.thread_bits);
 }
 
 static void replay_record(struct ref_llc *llc, uint64_t record, unsigned int slice, uint64_t at)
@@ -183,6 +183,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "llc-replay: %s: warning: %" PRIu64
 			" upgrades of lines that were not there; taken for stores\n",
 			name, llc.upgrade_miss);
+	if (llc.asked_wrongly)
+		fprintf(stderr, "llc-replay: %s: warning: %" PRIu64
+			" requests of cores that they had no reason for\n", name,
+			llc.asked_wrongly);
 	sum_up(&llc, &t);
 	tally_print(&t, stdout);
 	if (fflush(stdout) || ferror(stdout))

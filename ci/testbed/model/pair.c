@@ -32,8 +32,9 @@ static void differ(const struct pair *p, const char *format, ...)
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
 	snprintf(text, sizeof(text),
-		 "access %" PRIu64 " (slices %u, sets %u, ways %u, ddio %u): %s",
-		 p->accesses, p->geo.slices, p->geo.sets, p->geo.ways, p->geo.ddio_ways, what);
+		 "access %" PRIu64 " (slices %u, sets %u, ways %u, ddio %u, threads %u): %s",
+		 p->accesses, p->geo.slices, p->geo.sets, p->geo.ways, p->geo.ddio_ways,
+		 p->ref.threads, what);
 	pair_failed(text);
 	abort();
 }
@@ -48,7 +49,7 @@ void pair_init(struct pair *p, unsigned int slices, unsigned int sets, unsigned 
 	p->geo = (struct llc_geometry){
 		.slices = slices, .sets = sets, .ways = ways, .ddio_ways = ddio_ways,
 	};
-	wrong = ref_llc_init(&p->ref, slices, sets, ways, ddio_ways);
+	wrong = ref_llc_init(&p->ref, slices, sets, ways, ddio_ways, 1);
 	if (wrong)
 		differ(p, "refmodel: %s", wrong);
 	for (i = 0; i < slices; i++)
@@ -61,6 +62,21 @@ void pair_init(struct pair *p, unsigned int slices, unsigned int sets, unsigned 
 		if (!p->lib_priv || !p->ref_priv)
 			differ(p, "out of memory");
 	}
+}
+
+void pair_siblings(struct pair *p)
+{
+	unsigned int i;
+
+	p->ref.threads = 2;
+	p->geo.thread_bits = 1;
+	for (i = 0; i < p->geo.slices; i++)
+		p->lib[i].geo.thread_bits = 1;
+}
+
+unsigned int pair_core(const struct pair *p, unsigned int cpu)
+{
+	return cpu / p->ref.threads;
 }
 
 void pair_free(struct pair *p)
@@ -174,20 +190,21 @@ void pair_dev(struct pair *p, enum llc_op op, uint64_t line, unsigned int who)
 	obeyed_access(p, op, line, who);
 }
 
-enum priv_hit pair_cpu(struct pair *p, unsigned int core, uint64_t line, bool store)
+enum priv_hit pair_cpu(struct pair *p, unsigned int cpu, uint64_t line, bool store)
 {
+	const unsigned int core = pair_core(p, cpu);
 	bool upgrade, victim_modified;
 	enum priv_hit hit;
 	uint64_t victim;
 
 	hit = pair_lookup(p, core, line, store, &upgrade);
 	if (upgrade) {
-		obeyed_access(p, LLC_CPU_UPGRADE, line, core);
+		obeyed_access(p, LLC_CPU_UPGRADE, line, cpu);
 		pair_dirty(p, core, line);
 	} else if (hit == PRIV_MISS) {
-		obeyed_access(p, store ? LLC_CPU_STORE : LLC_CPU_LOAD, line, core);
+		obeyed_access(p, store ? LLC_CPU_STORE : LLC_CPU_LOAD, line, cpu);
 		if (pair_fill(p, core, line, store, &victim, &victim_modified) && victim_modified)
-			obeyed_access(p, LLC_CPU_WB, victim, core);
+			obeyed_access(p, LLC_CPU_WB, victim, cpu);
 	}
 	return hit;
 }

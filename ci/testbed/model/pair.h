@@ -19,7 +19,7 @@
 
 struct pair {
 	struct llc_geometry geo;
-	unsigned int cores;		/* with private caches */
+	unsigned int cores;		/* with private caches; CPUs are threads times more */
 	struct llc_slice lib[LLC_MAX_SLICES];
 	struct ref_llc ref;
 	struct priv_cache *lib_priv;	/* [cores] */
@@ -34,14 +34,18 @@ void pair_init(struct pair *p, unsigned int slices, unsigned int sets, unsigned 
 	       unsigned int ddio_ways, unsigned int cores);
 void pair_free(struct pair *p);
 
+/* From the start: each core has two threads. */
+void pair_siblings(struct pair *p);
+unsigned int pair_core(const struct pair *p, unsigned int cpu);
+
 /* The last level cache alone; masks are returned, not obeyed. */
 struct llc_result pair_access(struct pair *p, enum llc_op op, uint64_t line, unsigned int who);
 
 /*
- * A load or store as a core makes it: private caches, then the LLC; other
+ * A load or store as a CPU makes it: private caches, then the LLC; other
  * cores lose their copies at once. Return: where it hit.
  */
-enum priv_hit pair_cpu(struct pair *p, unsigned int core, uint64_t line, bool store);
+enum priv_hit pair_cpu(struct pair *p, unsigned int cpu, uint64_t line, bool store);
 
 /* A device's access, obeyed by the private caches. */
 void pair_dev(struct pair *p, enum llc_op op, uint64_t line, unsigned int who);

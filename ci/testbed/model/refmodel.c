@@ -29,7 +29,7 @@ unsigned int ref_channel_of(uint64_t line)
 
 /* Sets of cores */
 
-static bool is_core(unsigned int who)
+static bool is_cpu(unsigned int who)
 {
 	return who < LLC_MAX_CORES;
 }
@@ -52,6 +52,7 @@ struct access {
 	struct ref_set *set;
 	uint64_t line;
 	unsigned int who;
+	unsigned int core;		/* of who, if it is a CPU */
 	struct ref_count *count;	/* of who */
 	struct ref_result *result;
 };
@@ -225,7 +226,8 @@ static void device_write(struct access *a, struct ref_line *l, bool partial)
 static void cpu_load(struct access *a, struct ref_line *l)
 {
 	if (l) {
-		if (l->owner != REF_NO_CORE && l->owner != (int)a->who) {
+		a->llc->asked_wrongly += l->owner == (int)a->core;
+		if (l->owner != REF_NO_CORE && l->owner != (int)a->core) {
 			a->result->downgrade.has[l->owner] = true;
 			l->owner = REF_NO_CORE;
 		}
@@ -235,23 +237,24 @@ static void cpu_load(struct access *a, struct ref_line *l)
 		read_dram(a);
 		l = allocate(a, 0);
 	}
-	l->sharers.has[a->who] = true;
+	l->sharers.has[a->core] = true;
 }
 
 /* The core becomes the only sharer and the owner, and dirties the line. */
 static void own(struct access *a, struct ref_line *l)
 {
 	a->result->invalidate = l->sharers;
-	a->result->invalidate.has[a->who] = false;
+	a->result->invalidate.has[a->core] = false;
 	l->sharers = nobody;
-	l->sharers.has[a->who] = true;
-	l->owner = a->who;
+	l->sharers.has[a->core] = true;
+	l->owner = a->core;
 	dirtied(a, l);
 }
 
 static void cpu_store(struct access *a, struct ref_line *l)
 {
 	if (l) {
+		a->llc->asked_wrongly += l->owner == (int)a->core;
 		l = make_most_recent(a->set, l);
 	} else {
 		a->count->write_miss++;
@@ -268,7 +271,8 @@ static void cpu_upgrade(struct access *a, struct ref_line *l)
 		cpu_store(a, l);
 		return;
 	}
-	if (how_many(&l->sharers) == 1 && l->sharers.has[a->who])
+	a->llc->asked_wrongly += !l->sharers.has[a->core] || l->owner == (int)a->core;
+	if (how_many(&l->sharers) == 1 && l->sharers.has[a->core])
 		a->result->silent = true;
 	else
 		l = make_most_recent(a->set, l);
@@ -277,7 +281,7 @@ static void cpu_upgrade(struct access *a, struct ref_line *l)
 
 static void cpu_write_back(struct access *a, struct ref_line *l)
 {
-	if (!l || l->owner != (int)a->who) {
+	if (!l || l->owner != (int)a->core) {
 		a->result->silent = true;
 		return;
 	}
@@ -295,13 +299,14 @@ void ref_access(struct ref_llc *llc, enum llc_op op, uint64_t line, unsigned int
 		.set = &slice->set[line % llc->sets],
 		.line = line,
 		.who = who,
+		.core = who / llc->threads,
 		.count = &slice->count[who],
 		.result = r,
 	};
 	struct ref_line *l = find(a.set, line);
 
 	*r = (struct ref_result){ .before = state_of(l) };
-	if (op >= LLC_CPU_LOAD && !is_core(who))
+	if (op >= LLC_CPU_LOAD && !is_cpu(who))
 		abort();
 
 	switch (op) {
@@ -353,7 +358,7 @@ uint64_t ref_dirty_lines(const struct ref_llc *llc, unsigned int slice, unsigned
 }
 
 const char *ref_llc_init(struct ref_llc *llc, unsigned int slices, unsigned int sets,
-			 unsigned int ways, unsigned int ddio_ways)
+			 unsigned int ways, unsigned int ddio_ways, unsigned int threads)
 {
 	unsigned int i, j;
 
@@ -366,11 +371,14 @@ const char *ref_llc_init(struct ref_llc *llc, unsigned int slices, unsigned int 
 		return "ddio_ways: more than ways";
 	if (sets < 1 || sets > 1u << 20)
 		return "sets: none, or more than 2^20";
+	if (threads < 1 || threads > 2)
+		return "threads: not 1 or 2";
 
 	llc->slices = slices;
 	llc->sets = sets;
 	llc->ways = ways;
 	llc->ddio_ways = ddio_ways;
+	llc->threads = threads;
 	for (i = 0; i < slices; i++) {
 		struct ref_set *set = calloc(sets, sizeof(*set));
 		struct ref_line *list = calloc((size_t)sets * ways, sizeof(*list));

@@ -18,6 +18,9 @@
  *
  *	CPU_UPGRADE of a line that the LLC does not hold ("always a hit")
  *	is taken for a CPU_STORE and counted in upgrade_miss.
+ *	CPU_LOAD and CPU_STORE by the owner, which has the line, and CPU_UPGRADE by it
+ *	or by a core that is no sharer are done as it says, and counted in
+ *	asked_wrongly.
  *	A line that leaves because DDIO is off is no victim of a replacement:
  *	it is written back, but `victim` stays false.
  */
@@ -73,8 +76,10 @@ struct ref_slice {
 
 struct ref_llc {
 	unsigned int slices, sets, ways, ddio_ways;
+	unsigned int threads;		/* of each core: 1 or 2 */
 	struct ref_slice slice[LLC_MAX_SLICES];
 	uint64_t upgrade_miss;
+	uint64_t asked_wrongly;
 };
 
 struct ref_result {
@@ -92,7 +97,7 @@ unsigned int ref_channel_of(uint64_t line);
 
 /* Return: NULL, or what is wrong with the geometry. */
 const char *ref_llc_init(struct ref_llc *llc, unsigned int slices, unsigned int sets,
-			 unsigned int ways, unsigned int ddio_ways);
+			 unsigned int ways, unsigned int ddio_ways, unsigned int threads);
 void ref_llc_free(struct ref_llc *llc);
 void ref_access(struct ref_llc *llc, enum llc_op op, uint64_t line, unsigned int who,
 		struct ref_result *r);

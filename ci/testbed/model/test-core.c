@@ -23,7 +23,7 @@ static struct branch_unit u;
 /* Counter @i counts @select, and nothing else counts. */
 static void only(unsigned int i, uint64_t select)
 {
-	core_pmu_reset(&p, PEBS_OFF, false);
+	core_pmu_reset(&p, CORE_GENERAL, PEBS_OFF, false);
 	put(SELECT(i), select);
 	put(ENABLE, 1ull << i);
 }
@@ -35,7 +35,7 @@ static void test_widths(void **state)
 	unsigned int i;
 
 	(void)state;
-	core_pmu_reset(&p, PEBS_OFF, false);
+	core_pmu_reset(&p, CORE_GENERAL, PEBS_OFF, false);
 	for (i = 0; i < 8; i++) {
 		put(PMC(i), 0x7fffffff);
 		assert_int_equal(get(PMC(i)), 0x7fffffff);
@@ -74,7 +74,7 @@ static void test_reserved(void **state)
 	unsigned int i, bit;
 
 	(void)state;
-	core_pmu_reset(&p, PEBS_OFF, false);
+	core_pmu_reset(&p, CORE_GENERAL, PEBS_OFF, false);
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		for (bit = 0; bit < 64; bit++) {
 			if (t[i].allowed & 1ull << bit) {
@@ -111,7 +111,7 @@ static void test_others(void **state)
 	size_t i;
 
 	(void)state;
-	core_pmu_reset(&p, PEBS_OFF, false);
+	core_pmu_reset(&p, CORE_GENERAL, PEBS_OFF, false);
 	for (i = 0; i < ARRAY_SIZE(mine); i++)
 		assert_true(core_pmu_has(&p, mine[i]));
 	for (i = 0; i < ARRAY_SIZE(others); i++) {
@@ -127,7 +127,7 @@ static void test_rdpmc(void **state)
 	unsigned int i;
 
 	(void)state;
-	core_pmu_reset(&p, PEBS_OFF, false);
+	core_pmu_reset(&p, CORE_GENERAL, PEBS_OFF, false);
 	for (i = 0; i < 8; i++) {
 		put(PMC_FULL(i), 100 + i);
 		assert_true(core_pmu_rdpmc(&p, i, &val));
@@ -156,7 +156,7 @@ static void test_enables(void **state)
 		for (on = 0; on < 16; on++) {
 			modes = on & 3;
 			global = on >> 2 & 1;
-			core_pmu_reset(&p, PEBS_OFF, false);
+			core_pmu_reset(&p, CORE_GENERAL, PEBS_OFF, false);
 			put(SELECT(i), EVENT(0xc0, 0) | (modes & 1 ? KERNEL : 0) |
 			    (modes & 2 ? USER : 0) | (on & 8 ? EN : 0));
 			put(ENABLE, global ? 1u << i : 0xff & ~(1u << i));
@@ -173,7 +173,7 @@ static void test_enables(void **state)
 		for (on = 0; on < 8; on++) {
 			modes = on & 3;
 			global = on >> 2;
-			core_pmu_reset(&p, PEBS_OFF, false);
+			core_pmu_reset(&p, CORE_GENERAL, PEBS_OFF, false);
 			put(FIXED_CTRL, modes << 4 * i);
 			put(ENABLE, (global ? 1ull : 6ull) << (32 + i) & 0x700000000);
 			for (m = 0; m < CORE_MODES; m++) {
@@ -194,7 +194,7 @@ static void test_power_up(void **state)
 
 	(void)state;
 	memset(&p, 0xff, sizeof(p));
-	core_pmu_reset(&p, PEBS_OFF, false);
+	core_pmu_reset(&p, CORE_GENERAL, PEBS_OFF, false);
 	assert_int_equal(get(ENABLE), 0xff);
 	core_pmu_clock(&p, CORE_USER, 100, 100);
 	core_pmu_clock(&p, CORE_KERNEL, 100, 100);
@@ -230,7 +230,7 @@ static void test_wrap(void **state)
 	assert_int_equal(get(PMC(0)), 1);
 
 	/* Fixed */
-	core_pmu_reset(&p, PEBS_OFF, false);
+	core_pmu_reset(&p, CORE_GENERAL, PEBS_OFF, false);
 	put(FIXED_CTRL, 0x300);
 	put(ENABLE, 1ull << 34);
 	put(FIXED(2), MASK);
@@ -247,7 +247,7 @@ static void test_wrap(void **state)
 static void test_freeze(void **state)
 {
 	(void)state;
-	core_pmu_reset(&p, PEBS_OFF, false);
+	core_pmu_reset(&p, CORE_GENERAL, PEBS_OFF, false);
 	put(SELECT(0), EVENT(0xc0, 0) | BOTH | INTERRUPT);
 	put(SELECT(1), EVENT(0x3c, 0) | BOTH);
 	put(ENABLE, 3);
@@ -282,6 +282,185 @@ static void test_give_back(void **state)
 	core_pmu_clock(&p, CORE_USER, -3, -3);
 	assert_int_equal(get(PMC(2)), MASK - 1);
 	assert_int_equal(get(STATUS), 0);
+}
+
+/* ---- threads ---- */
+
+static void test_four_counters(void **state)
+{
+	uint64_t val;
+	unsigned int i;
+
+	(void)state;
+	core_pmu_reset(&p, CORE_THREAD_GENERAL, PEBS_OFF, false);
+	assert_int_equal(get(ENABLE), 0xf);
+	for (i = 0; i < 4; i++) {
+		put(PMC_FULL(i), MASK - i);
+		put(SELECT(i), EVENT(0xc0, 0) | BOTH);
+		assert_int_equal(get(PMC(i)), MASK - i);
+		assert_true(core_pmu_rdpmc(&p, i, &val));
+	}
+	for (; i < 8; i++) {
+		assert_false(core_pmu_has(&p, PMC(i)));
+		assert_false(core_pmu_has(&p, PMC_FULL(i)));
+		assert_false(core_pmu_has(&p, SELECT(i)));
+		assert_int_equal(core_pmu_write(&p, SELECT(i), 0), CORE_MSR_OTHER);
+		assert_false(core_pmu_rdpmc(&p, i, &val));
+		fault(ENABLE, 1ull << i);
+		fault(CLEAR, 1ull << i);
+	}
+	/* The fixed ones are all there. */
+	put(FIXED_CTRL, 0x333);
+	put(ENABLE, 0x70000000f);
+	core_pmu_clock(&p, CORE_USER, 5, 7);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(get(FIXED(i)), i ? 7 : 5);
+	assert_int_equal(get(STATUS), 0xf);
+	put(CLEAR, 0x70000000f);
+	assert_int_equal(get(STATUS), 0);
+}
+
+/* What happens to @from corrupts @to, as QEMU has it. */
+static void astray(const struct core_pmu *from, struct core_pmu *to, enum core_mode mode,
+		   uint64_t signals)
+{
+	const unsigned int which = core_pmu_astray(from, mode, signals) & core_pmu_open(to);
+	unsigned int i;
+
+	for (i = 0; i < 32; i++) {
+		if (which & 1u << i)
+			core_pmu_corrupt(to, i, 1);
+	}
+}
+
+/* Each of the events, and no other, goes astray, to a counter that is enabled. */
+static void test_astray(void **state)
+{
+	static struct core_pmu other;
+	unsigned int i, e, u;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		core_pmu_reset(&p, CORE_THREAD_GENERAL, PEBS_OFF, false);
+		put(SELECT(i), EVENT(0x08, 1) | BOTH);
+		other = p;
+		for (e = 0; e < 256; e++) {
+			for (u = 0; u < 256; u++) {
+				const uint64_t signals = core_event_signals(EVENT(e, u), i);
+				const bool leaks = signals && e >= 0xd0 && e <= 0xd3;
+
+				put(SELECT(i), EVENT(e, u) | BOTH);
+				assert_int_equal(core_pmu_astray(&p, CORE_USER, ~0ull),
+						 leaks ? 1u << i : 0);
+				assert_int_equal(core_pmu_astray(&p, CORE_USER, ~signals), 0);
+			}
+		}
+
+		/* Not if it does not count, or not in this mode; but into any mode. */
+		put(SELECT(i), EVENT(0xd0, 0x81) | USER | EN);
+		assert_int_equal(core_pmu_astray(&p, CORE_KERNEL, S(LOAD)), 0);
+		astray(&p, &other, CORE_USER, S(LOAD));
+		assert_int_equal(other.count[i], 1);
+		put(ENABLE, 0xf & ~(1u << i));
+		assert_int_equal(core_pmu_astray(&p, CORE_USER, S(LOAD)), 0);
+		put(ENABLE, 0xf);
+		put(SELECT(i), EVENT(0xd0, 0x81) | USER);
+		assert_int_equal(core_pmu_astray(&p, CORE_USER, S(LOAD)), 0);
+
+		/* Not to a counter that is off, by either enable, nor to another one. */
+		put(SELECT(i), EVENT(0xd0, 0x81) | BOTH);
+		assert_int_equal(core_pmu_open(&other), 1u << i);
+		core_pmu_write(&other, ENABLE, 0xf & ~(1u << i));
+		astray(&p, &other, CORE_USER, S(LOAD));
+		core_pmu_write(&other, ENABLE, 0xf);
+		core_pmu_write(&other, SELECT(i), EVENT(0x08, 1) | USER);
+		core_pmu_write(&other, SELECT((i + 1) % 4), EVENT(0x08, 1) | BOTH);
+		astray(&p, &other, CORE_USER, S(LOAD));
+		assert_int_equal(other.count[i], 1);
+		assert_int_equal(other.count[(i + 1) % 4], 0);
+		assert_int_equal(other.status, 0);
+	}
+
+	/* It may wrap a counter, which interrupts if asked to, and freezes. */
+	core_pmu_reset(&p, CORE_THREAD_GENERAL, PEBS_OFF, false);
+	put(SELECT(2), EVENT(0xc0, 0) | BOTH);
+	put(PMC_FULL(2), MASK - 9);
+	core_pmu_corrupt(&p, 2, 9);
+	assert_int_equal(get(STATUS), 0);
+	core_pmu_corrupt(&p, 2, 3);
+	assert_int_equal(get(PMC(2)), 2);
+	assert_int_equal(get(STATUS), 1 << 2);
+	assert_false(p.interrupt);
+	put(SELECT(2), EVENT(0xc0, 0) | BOTH | INTERRUPT);
+	put(DEBUGCTL, 1 << 12);
+	put(PMC_FULL(2), MASK);
+	core_pmu_corrupt(&p, 2, 1);
+	assert_true(p.interrupt);
+	assert_int_equal(get(ENABLE), 0);
+}
+
+/* Two threads, whatever they count: what each counter has, of its own and astray */
+static void one_astray_seed(uint64_t seed)
+{
+	static const uint64_t selects[] = {
+		EVENT(0xd0, 0x81), EVENT(0xd0, 0x82), EVENT(0xd1, 0x01), EVENT(0xd1, 0x20),
+		EVENT(0xd2, 0x04), EVENT(0xd3, 0x01), EVENT(0xcd, 0x01), EVENT(0x2e, 0x41),
+		EVENT(0xc4, 0x00), EVENT(0xc0, 0x00), EVENT(0x08, 0x01), EVENT(0xd4, 0x01),
+	};
+	static const uint64_t signals[] = {
+		S(LOAD) | S(LOAD_L1_HIT), S(STORE), S(L3_MISS) | S(L3_REFERENCE), S(BRANCH),
+		S(LOAD) | S(LOAD_L1_MISS) | S(LOAD_L2_MISS) | S(LOAD_L3_MISS),
+		S(LOAD) | S(LOAD_L3_OTHER) | S(LOAD_L1_MISS) | S(LOAD_L2_MISS),
+	};
+	static struct core_pmu thread[2];
+	uint64_t truth[2][4] = { 0 };
+	unsigned int t, i, step;
+
+	rng_state = seed;
+	for (t = 0; t < 2; t++)
+		core_pmu_reset(&thread[t], CORE_THREAD_GENERAL, PEBS_OFF, false);
+	for (step = 0; step < 3000; step++) {
+		const enum core_mode mode = below(CORE_MODES);
+		const uint64_t s = signals[below(ARRAY_SIZE(signals))];
+		struct core_pmu *mine, *others;
+
+		t = below(2);
+		i = below(4);
+		mine = &thread[t];
+		others = &thread[!t];
+		if (!below(10)) {
+			core_pmu_write(mine, SELECT(i), selects[below(ARRAY_SIZE(selects))] |
+				       (below(4) ? USER : 0) | (below(4) ? KERNEL : 0) |
+				       (below(4) ? EN : 0));
+			core_pmu_write(mine, ENABLE, below(4) ? 0xf : below(16));
+			continue;
+		}
+		for (i = 0; i < 4; i++) {
+			const uint64_t select = mine->select[i];
+
+			if (!(select & EN) || !(mine->enable & 1u << i) ||
+			    !(select & (mode == CORE_USER ? USER : KERNEL)) ||
+			    !(core_event_signals(select, i) & s))
+				continue;
+			truth[t][i]++;
+			if ((select & 0xfc) == 0xd0 && others->select[i] & EN &&
+			    others->enable & 1u << i)
+				truth[!t][i]++;
+		}
+		astray(mine, others, mode, s);
+		core_pmu_count(mine, mode, s);
+		for (i = 0; i < 8; i++) {
+			if (thread[i / 4].count[i % 4] != truth[i / 4][i % 4])
+				fail_msg("seed %llu step %u: thread %u counter %u",
+					 (unsigned long long)seed, step, i / 4, i % 4);
+		}
+	}
+}
+
+static void test_random_astray(void **state)
+{
+	(void)state;
+	seeds(one_astray_seed, 100);
 }
 
 /* ---- events ---- */
@@ -480,7 +659,7 @@ static void test_offcore(void **state)
 
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
-		core_pmu_reset(&p, PEBS_OFF, false);
+		core_pmu_reset(&p, CORE_GENERAL, PEBS_OFF, false);
 		put(OFFCORE(0), 1 | any);
 		put(OFFCORE(1), 1 | misses);
 		assert_int_equal(core_offcore_signals(&p, t[i].store, t[i].level, t[i].upgrade),
@@ -501,7 +680,7 @@ static void test_offcore(void **state)
 static void test_latency(void **state)
 {
 	(void)state;
-	core_pmu_reset(&p, PEBS_OFF, false);
+	core_pmu_reset(&p, CORE_GENERAL, PEBS_OFF, false);
 	put(LATENCY, 41);
 	assert_int_equal(core_latency_signal(&p, CORE_L1), 0);
 	assert_int_equal(core_latency_signal(&p, CORE_L3), 0);
@@ -771,7 +950,7 @@ static void one_clock_seed(uint64_t seed)
 	int64_t again = 0;
 
 	rng_state = seed;
-	core_pmu_reset(&p, PEBS_OFF, false);
+	core_pmu_reset(&p, CORE_GENERAL, PEBS_OFF, false);
 	for (i = 0; i < 8; i++)
 		put(SELECT(i), selects[below(4)] | (below(2) ? USER : 0) |
 		    (below(2) ? KERNEL : 0) | (below(8) ? EN : 0) | (below(2) ? INTERRUPT : 0));
@@ -1053,6 +1232,9 @@ int main(void)
 		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(test_freeze),
 		cmocka_unit_test(test_give_back),
+		cmocka_unit_test(test_four_counters),
+		cmocka_unit_test(test_astray),
+		cmocka_unit_test(test_random_astray),
 		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_union),
 		cmocka_unit_test(test_constraints),

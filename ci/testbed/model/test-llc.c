@@ -866,6 +866,51 @@ static void victim_leaves_with_its_copies(void **state)
 	finish();
 }
 
+/* CPUs 0 and 1 are one core, 2 and 3 another. */
+static void siblings_are_one_core(void **state)
+{
+	const struct ref_line *l;
+	struct llc_result r;
+
+	(void)state;
+	start(1, 1, 4, 1, 2);
+	pair_siblings(&m);
+	assert_int_equal(pair_cpu(&m, 0, 1, false), PRIV_MISS);
+	assert_int_equal(pair_cpu(&m, 1, 1, false), PRIV_L1);
+	assert_int_equal(pair_cpu(&m, 2, 1, false), PRIV_MISS);
+	l = ref_peek(&m.ref, 1);
+	assert_true(l->sharers.has[0] && l->sharers.has[1] && !l->sharers.has[2]);
+
+	/* What one has modified is the other's own; the accounts are apart. */
+	assert_int_equal(pair_cpu(&m, 3, 1, true), PRIV_L1);
+	assert_int_equal(pair_cpu(&m, 2, 1, true), PRIV_L1);
+	l = ref_peek(&m.ref, 1);
+	assert_int_equal(l->owner, 1);
+	assert_int_equal(l->first, 3);
+	assert_int_equal(l->last, 3);
+	assert_int_equal(pair_count(&m, 3).made_dirty, 1);
+	assert_int_equal(pair_count(&m, 2).made_dirty, 0);
+	assert_int_equal(pair_count(&m, 0).read_miss, 1);
+	assert_int_equal(pair_count(&m, 1).read_miss, 0);
+	assert_false(priv_holds(&m.lib_priv[0], 1));
+
+	/* Either may write it back, and others ask the core, not the CPU. */
+	r = load(1, 1);
+	assert_int_equal(r.downgrade, 1 << 1);
+	r = store(0, 1);
+	assert_int_equal(r.invalidate, 1 << 1);
+	assert_true(wb(2, 1).silent);
+	assert_false(wb(1, 1).silent);
+	assert_int_equal(ref_peek(&m.ref, 1)->owner, REF_NO_CORE);
+
+	/* A lone core's upgrade is silent, whichever of it had fetched the line. */
+	load(0, 2);
+	load(1, 2);
+	assert_int_equal(upgrade(1, 2).silent, true);
+	pair_check(&m);
+	pair_free(&m);
+}
+
 static void dirty_lines_by_first_dirtier(void **state)
 {
 	uint64_t lines[LLC_ACTORS] = { 100 };
@@ -899,6 +944,7 @@ static void impossible_geometry_is_refused(void **state)
 		{ .slices = 1, .sets = 16, .ways = 0, .ddio_ways = 0 },
 		{ .slices = 1, .sets = 16, .ways = 33, .ddio_ways = 1 },
 		{ .slices = 1, .sets = 16, .ways = 4, .ddio_ways = 5 },
+		{ .slices = 1, .sets = 16, .ways = 4, .ddio_ways = 1, .thread_bits = 2 },
 	};
 	struct llc_slice s;
 	unsigned int i;
@@ -1266,20 +1312,21 @@ static unsigned int random_actor(unsigned int devices)
  * A core without private caches to speak of: what it may do next to a line is
  * what the LLC knows of it. It may have dropped a clean copy, or not.
  */
-static void legal_cpu_access(uint64_t line, unsigned int core)
+static void legal_cpu_access(uint64_t line, unsigned int cpu)
 {
 	const struct ref_line *l = ref_peek(&m.ref, line);
+	const unsigned int core = pair_core(&m, cpu);
 
 	if (l && l->owner == (int)core)
-		wb(core, line);
+		wb(cpu, line);
 	else if (rnd() % 16 == 0)
-		assert_true(wb(core, line).silent);
+		assert_true(wb(cpu, line).silent);
 	else if (l && l->sharers.has[core] && rnd() % 2)
-		upgrade(core, line);
+		upgrade(cpu, line);
 	else if (rnd() % 3)
-		load(core, line);
+		load(cpu, line);
 	else
-		store(core, line);
+		store(cpu, line);
 }
 
 static void random_llc(void **state)
@@ -1296,6 +1343,8 @@ static void random_llc(void **state)
 		unsigned int i, n = between(200, 6000);
 
 		start(slices, sets, ways, ddio_ways, 0);
+		if (rnd() % 2)
+			pair_siblings(&m);
 		for (i = 0; i < n; i++) {
 			uint64_t line = random_line(&mix);
 
@@ -1316,9 +1365,11 @@ static void random_one_hot_set(void **state)
 		unsigned int ways = between(1, 5), lines = between(1, 8), i;
 
 		start(1, 1, ways, between(0, ways), 0);
+		if (rnd() % 2)
+			pair_siblings(&m);
 		for (i = 0; i < 2000; i++) {
 			if (rnd() % 2)
-				legal_cpu_access(rnd() % lines, rnd() % 3);
+				legal_cpu_access(rnd() % lines, rnd() % 4);
 			else
 				pair_access(&m, random_dev_op(), rnd() % lines, random_actor(2));
 		}
@@ -1365,11 +1416,17 @@ static void random_private_caches(void **state)
 static void random_machine_runs(unsigned int slices, unsigned int sets, unsigned int ways,
 				unsigned int ddio_ways, unsigned int accesses)
 {
+	/* Or CPUs, two of them a core */
 	unsigned int cores = between(1, rnd() % 3 ? 4 : LLC_MAX_CORES), devices = between(1, 5);
 	unsigned int cpu_percent = between(1, 9) * 10, store_percent = between(0, 4) * 25, i;
 	struct mix mix = random_mix(sets, slices * sets * ways);
 
-	start(slices, sets, ways, ddio_ways, cores);
+	if (cores % 2 == 0 && rnd() % 2) {
+		start(slices, sets, ways, ddio_ways, cores / 2);
+		pair_siblings(&m);
+	} else {
+		start(slices, sets, ways, ddio_ways, cores);
+	}
 	for (i = 0; i < accesses; i++) {
 		uint64_t line = random_line(&mix);
 
@@ -1411,6 +1468,10 @@ static void random_large_machines(void **state)
  * but always with the lock held before it asks the LLC for anything. Until then
  * it may hit a copy that it has lost; its write-back of one is the message that
  * crosses an invalidation. The LLC must still see legal sequences only.
+ *
+ * Siblings are two threads with one mailbox: each may do something between any two
+ * steps of the other. So who has the lock looks once more what is there now, and
+ * does not ask for a line that the sibling is about to write back.
  */
 static struct {
 	unsigned int mails;
@@ -1419,6 +1480,7 @@ static struct {
 		bool downgrade;
 	} mail[256];
 } mailbox[LLC_MAX_CORES];
+static uint64_t leaving[LLC_MAX_CORES];		/* of a CPU: a line + 1, or 0 */
 
 static void read_mail(unsigned int core)
 {
@@ -1451,13 +1513,14 @@ static void post_mail(uint32_t cores, uint64_t line, bool downgrade)
 static void posted_access(enum llc_op op, uint64_t line, unsigned int who)
 {
 	const struct ref_line *l = ref_peek(&m.ref, line);
+	const unsigned int core = pair_core(&m, who);
 	struct llc_result r;
 
 	/* Legal? A load or store is not the owner's, an upgrade a sharer's. */
 	if (op == LLC_CPU_LOAD || op == LLC_CPU_STORE)
-		assert_false(l && l->owner == (int)who);
+		assert_false(l && l->owner == (int)core);
 	if (op == LLC_CPU_UPGRADE)
-		assert_true(l && l->sharers.has[who] && l->owner != (int)who);
+		assert_true(l && l->sharers.has[core] && l->owner != (int)core);
 	r = pair_access(&m, op, line, who);
 	post_mail(r.invalidate, line, false);
 	post_mail(r.downgrade, line, true);
@@ -1465,8 +1528,23 @@ static void posted_access(enum llc_op op, uint64_t line, unsigned int who)
 		post_mail(r.victim_sharers, r.victim_line, false);
 }
 
-static void late_cpu(unsigned int core, uint64_t line, bool st)
+static void late_cpu(unsigned int cpu, uint64_t line, bool st, const struct mix *mix);
+
+/* What may come between, where another CPU has the word */
+static void meanwhile(unsigned int cpu, uint64_t line, const struct mix *mix)
 {
+	static bool busy;
+
+	if (m.ref.threads == 1 || busy || rnd() % 2)
+		return;
+	busy = true;
+	late_cpu(cpu ^ 1, rnd() % 2 ? line : random_line(mix), rnd() % 3 == 0, mix);
+	busy = false;
+}
+
+static void late_cpu(unsigned int cpu, uint64_t line, bool st, const struct mix *mix)
+{
+	const unsigned int core = pair_core(&m, cpu);
 	bool up, modified;
 	uint64_t victim;
 
@@ -1474,19 +1552,32 @@ static void late_cpu(unsigned int core, uint64_t line, bool st)
 		read_mail(core);
 	if (pair_lookup(&m, core, line, st, &up) != PRIV_MISS && !up)
 		return;
+	meanwhile(cpu, line, mix);
 	read_mail(core);
-	if (up && ref_priv_holds(&m.ref_priv[core], line)) {
-		posted_access(LLC_CPU_UPGRADE, line, core);
+	if (m.ref.threads == 1) {
+		up = up && ref_priv_holds(&m.ref_priv[core], line);
+	} else {
+		/* It would wait; here, who comes in between cannot. */
+		if (leaving[cpu ^ 1] == line + 1)
+			return;
+		if (pair_lookup(&m, core, line, st, &up) != PRIV_MISS && !up)
+			return;
+	}
+	if (up) {
+		posted_access(LLC_CPU_UPGRADE, line, cpu);
 		pair_dirty(&m, core, line);
 		return;
 	}
-	posted_access(st ? LLC_CPU_STORE : LLC_CPU_LOAD, line, core);
+	posted_access(st ? LLC_CPU_STORE : LLC_CPU_LOAD, line, cpu);
 	if (!pair_fill(&m, core, line, st, &victim, &modified) || !modified)
 		return;
+	leaving[cpu] = victim + 1;
 	/* The lock is given back before the victim's is taken. */
 	if (rnd() % 4 == 0)
 		posted_access(random_dev_op(), victim, DEV);
-	posted_access(LLC_CPU_WB, victim, core);
+	meanwhile(cpu, victim, mix);
+	posted_access(LLC_CPU_WB, victim, cpu);
+	leaving[cpu] = 0;
 }
 
 static void random_late_orders(void **state)
@@ -1494,15 +1585,19 @@ static void random_late_orders(void **state)
 	(void)state;
 	for (first_seed(60); next_seed(); ) {
 		unsigned int slices = between(1, 8), sets = between(1, rnd() % 2 ? 8 : 200);
-		unsigned int ways = between(1, 20), cores = between(1, 5), i;
+		unsigned int ways = between(1, 20), cores = between(1, 5), cpus = cores, i;
 		struct mix mix = random_mix(sets, slices * sets * ways);
 
 		start(slices, sets, ways, between(0, ways), cores);
+		if (rnd() % 2) {
+			pair_siblings(&m);
+			cpus *= 2;
+		}
 		for (i = 0; i < 6000; i++) {
 			uint64_t line = random_line(&mix);
 
 			if (rnd() % 4)
-				late_cpu(rnd() % cores, line, rnd() % 3 == 0);
+				late_cpu(rnd() % cpus, line, rnd() % 3 == 0, &mix);
 			else
 				posted_access(random_dev_op(), line, random_actor(3));
 		}
@@ -1569,6 +1664,7 @@ int main(void)
 		cmocka_unit_test(crossed_write_back_does_nothing),
 		cmocka_unit_test(first_dirtier_last_writer_evictor),
 		cmocka_unit_test(victim_leaves_with_its_copies),
+		cmocka_unit_test(siblings_are_one_core),
 		cmocka_unit_test(dirty_lines_by_first_dirtier),
 		cmocka_unit_test(impossible_geometry_is_refused),
 		cmocka_unit_test(priv_sets_and_ways),

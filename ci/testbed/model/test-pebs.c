@@ -29,7 +29,7 @@ static void machine(enum pebs_format format, bool lossy, unsigned int room)
 	unsigned int i;
 
 	memset(&p, 0xff, sizeof(p));
-	core_pmu_reset(&p, format, lossy);
+	core_pmu_reset(&p, CORE_GENERAL, format, lossy);
 	put(ENABLE, 0);
 	area.base = 0x10000;
 	area.index = area.base;
@@ -115,7 +115,7 @@ static void test_registers(void **state)
 	}
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		fault(STORE, bad[i]);
-	core_pmu_reset(&p, PEBS_HSW, false);
+	core_pmu_reset(&p, CORE_GENERAL, PEBS_HSW, false);
 	assert_int_equal(get(PEBS_ENABLE) | get(STORE), 0);
 }
 

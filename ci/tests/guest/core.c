@@ -20,6 +20,8 @@
  *	task TAG WORK BYTES N  does it N times to so many bytes, on one CPU after the
  *		   other if there are two, as a task with a tag in the ledger; prints what
  *		   perf counts, and what memio says that it has read and written back
+ *	windows TAG MS SECONDS  reads memory, and prints the most bytes that it has read in
+ *		   any MS milliseconds
  *	marks MS  puts a mark (b) into the ledger so often, until it is killed
  *
  * Prints "ok TEXT" or "not ok TEXT" for each check; the caller numbers them.
@@ -37,8 +39,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,74 +46,28 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-typedef uint64_t u64;
+#include "check.h"
+#include "core-msr.h"
+#include "core-work.h"
+#include "ledger.h"
 
-#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define MIB		(1ul << 20)
 #define PAGE		4096ul
 #define LINE		64ul
 #define COUNTERS	8
 #define BIG		(8 * MIB)	/* far more than the LLC */
-#define MASK_48		((1ull << 48) - 1)
 
-static int msr_fd, failed;
-
-static __attribute__((noreturn, format(printf, 1, 2))) void die(const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("core: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	exit(1);
-}
-
-#include "core-work.h"
-#include "ledger.h"
-
-/* One named check; more is said of it in @fmt, which is shown if it failed. */
-static __attribute__((format(printf, 3, 4))) bool check(bool good, const char *name,
-							const char *fmt, ...)
-{
-	va_list ap;
-
-	printf("%s %s\n", good ? "ok" : "not ok", name);
-	if (!good) {
-		failed++;
-		printf("# ");
-		va_start(ap, fmt);
-		vprintf(fmt, ap);
-		va_end(ap);
-		putchar('\n');
-	}
-	fflush(stdout);
-	return good;
-}
+static int msr_fd;
 
 /* ---- registers ---- */
 
-#define MSR_PMC(i)	(0xc1 + (i))
-#define MSR_PMC_FULL(i)	(0x4c1 + (i))
-#define MSR_SELECT(i)	(0x186 + (i))
-#define MSR_FIXED(i)	(0x309 + (i))
-#define MSR_FIXED_CTRL	0x38d
-#define MSR_STATUS	0x38e
-#define MSR_ENABLE	0x38f
-#define MSR_CLEAR	0x390
 #define MSR_CAPABILITIES 0x345
 #define MSR_DEBUGCTL	0x1d9
 #define MSR_OFFCORE(i)	(0x1a6 + (i))
 
-#define USER		(1u << 16)
-#define KERNEL		(1u << 17)
-#define EN		(1u << 22)
-#define EVENT(e, u)	((e) | (u) << 8)
-
-#define INSTRUCTIONS	EVENT(0xc0, 0x00)
 #define CYCLES		EVENT(0x3c, 0x00)
 
 static bool try_put(uint32_t msr, u64 val)
@@ -153,16 +107,6 @@ static void program(const unsigned int *events, size_t n, unsigned int modes)
 	}
 	put(MSR_CLEAR, get(MSR_STATUS));
 	put(MSR_ENABLE, 0xff);
-}
-
-static void run_on(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		die("cannot run on CPU %d: %m", cpu);
 }
 
 static void write_file(const char *path, const char *text)
@@ -1498,6 +1442,41 @@ static int task(u64 tag, const char *name, u64 bytes, u64 n)
 	return 0;
 }
 
+static u64 clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ul + t.tv_nsec;
+}
+
+/* windows TAG MS SECONDS */
+static int windows(u64 tag, u64 ms, u64 seconds)
+{
+	enum { STEP = 4096, STAMPS = 1 << 16 };
+	const u64 ns = ms * 1000000, end = clock_ns() + seconds * 1000000000;
+	volatile char *buf = map(BIG, MAP_POPULATE);
+	u64 *stamp = map(STAMPS * sizeof(*stamp), MAP_POPULATE);
+	u64 now, i, first = 0, most = 0;
+
+	ledger_open();
+	ledger_tag(tag);
+	for (i = 0; (now = clock_ns()) < end; i++) {
+		for (u64 at = 0; at < STEP; at += LINE)
+			(void)buf[(i * STEP + at) % BIG];
+		/* What has begun in a window: its last part may end beyond. */
+		stamp[i % STAMPS] = now;
+		while (stamp[first % STAMPS] + ns < now)
+			first++;
+		if (i - first >= STAMPS)
+			die("more than %lu bytes in %lu ms", (u64)STAMPS * STEP, ms);
+		if (i - first > most)
+			most = i - first;
+	}
+	printf("%lu\n", (most + 1) * STEP);
+	return 0;
+}
+
 /* marks MS */
 static __attribute__((noreturn)) void marks(unsigned int ms)
 {
@@ -1513,7 +1492,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2) {
 		fprintf(stderr,
-			"usage: core GROUP... | dram BYTES_PER_S | run WORK [N] | task TAG WORK BYTES N | paced TAG BYTES TURNS | marks MS\n");
+			"usage: core GROUP... | dram BYTES_PER_S | run WORK [N] | task TAG WORK BYTES N | paced TAG BYTES TURNS | windows TAG MS SECONDS | marks MS\n");
 		return 2;
 	}
 	if (!strcmp(argv[1], "task") && argc == 6)
@@ -1522,6 +1501,9 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "paced") && argc == 5)
 		paced(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10),
 		      strtoul(argv[4], NULL, 10));
+	if (!strcmp(argv[1], "windows") && argc == 5)
+		return windows(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10),
+			       strtoul(argv[4], NULL, 10));
 	if (!strcmp(argv[1], "marks") && argc == 3)
 		marks(strtoul(argv[2], NULL, 10));
 	if (!strcmp(argv[1], "run"))

@@ -2,7 +2,7 @@
 /*
  * The ledger, for programs in the guest that compare counters with it at once:
  * ledger_open(), then ledger_mark() takes a snapshot into ledger_text, where
- * json_u64() and its like find figures. To be included after die() and u64.
+ * json_u64() and its like find figures. To be included after die() and u64 (check.h).
  */
 #ifndef TEST_LEDGER_H
 #define TEST_LEDGER_H

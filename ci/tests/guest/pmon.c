@@ -27,8 +27,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,9 +36,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-typedef uint64_t u64;
+#include "check.h"
+#include "ledger.h"
 
-#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define KIB		1024ul
 #define MIB		(1024ul * KIB)
 #define LINE		64
@@ -52,7 +50,6 @@ typedef uint64_t u64;
 
 static int msr_fd, disk_fd;
 static int boxes;
-static int failed;
 static char *buf;			/* for DMA */
 static char *big;			/* to push all else out of the caches */
 
@@ -60,52 +57,9 @@ static size_t big_bytes;
 
 #define BUF_BYTES	(16 * MIB)
 
-static __attribute__((noreturn, format(printf, 1, 2))) void die(const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("pmon: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	exit(1);
-}
-
-#include "ledger.h"
-
-/* One named check; more is said of it in @fmt, which is shown if it failed. */
-static __attribute__((format(printf, 3, 4))) bool check(bool good, const char *name,
-							const char *fmt, ...)
-{
-	va_list ap;
-
-	printf("%s %s\n", good ? "ok" : "not ok", name);
-	if (!good) {
-		failed++;
-		printf("# ");
-		va_start(ap, fmt);
-		vprintf(fmt, ap);
-		va_end(ap);
-		putchar('\n');
-	}
-	fflush(stdout);
-	return good;
-}
-
 #define check_eq(name, got, want)					\
 	check((u64)(got) == (u64)(want), name, "got %#llx, wanted %#llx",	\
 	      (unsigned long long)(got), (unsigned long long)(want))
-
-static void run_on(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		die("cannot run on CPU %d: %m", cpu);
-}
 
 /* ---- the CBoxes' registers ---- */
 

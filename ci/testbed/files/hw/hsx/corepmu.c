@@ -48,9 +48,9 @@
 #define PEBS_FORMAT(f)	((uint64_t)(f) << 8)
 #define OFFCORE_BITS	0x3fffff8fffull
 
-#define ENABLE_BITS	(((1ull << CORE_FIXED) - 1) << 32 | ((1ull << CORE_GENERAL) - 1))
+#define ENABLE_BITS(p)	(((1ull << CORE_FIXED) - 1) << 32 | ((1ull << (p)->general) - 1))
 /* With the uncore's, the debug store's and "condition changed" */
-#define CLEAR_BITS	(ENABLE_BITS | 7ull << 61)
+#define CLEAR_BITS(p)	(ENABLE_BITS(p) | 7ull << 61)
 #define STATUS_BUFFER	(1ull << 62)
 #define PEBS_BITS	(((1ull << PEBS_COUNTERS) - 1) << 32 | ((1ull << PEBS_COUNTERS) - 1))
 
@@ -180,6 +180,12 @@ uint64_t core_event_signals(uint64_t select, unsigned int counter)
 	return 0;
 }
 
+/* Is it one of those that go astray? */
+static bool of_memory(uint64_t select)
+{
+	return (select & 0xff) >= 0xd0 && (select & 0xff) <= 0xd3;
+}
+
 /* What passes the time until a counter is armed, if its events are these */
 static uint64_t kind_of(uint64_t signals)
 {
@@ -223,6 +229,7 @@ static void update(struct core_pmu *p)
 
 	memset(p->counts, 0, sizeof(p->counts));
 	memset(p->wanted, 0, sizeof(p->wanted));
+	p->astray = 0;
 	for (i = 0; i < CORE_COUNTERS; i++) {
 		uint64_t signals;
 		bool user, kernel;
@@ -235,6 +242,8 @@ static void update(struct core_pmu *p)
 			signals = core_event_signals(p->select[i], i);
 			user = p->select[i] & SEL_USER;
 			kernel = p->select[i] & SEL_KERNEL;
+			if (signals && of_memory(p->select[i]))
+				p->astray |= 1u << i;
 		} else {
 			signals = fixed[i - CORE_GENERAL];
 			user = FIXED_OF(p->fixed_ctrl, i - CORE_GENERAL) & FIXED_USER;
@@ -366,6 +375,48 @@ void core_pmu_count(struct core_pmu *p, enum core_mode mode, uint64_t signals)
 			 pebs_happened(&p->pebs, i, 1, false))
 			update(p);
 	}
+}
+
+/**
+ * core_pmu_astray() - which of the sibling's counters does this corrupt?
+ *
+ * Return: a set of those, if they are open. What has happened counts here as well.
+ */
+unsigned int core_pmu_astray(const struct core_pmu *p, enum core_mode mode, uint64_t signals)
+{
+	unsigned int i, which = 0;
+
+	for (i = 0; p->astray >> i; i++) {
+		if (p->astray & 1u << i && p->counts[mode][i] & signals)
+			which |= 1u << i;
+	}
+	return which;
+}
+
+/**
+ * core_pmu_open() - which counters can be corrupted?
+ */
+unsigned int core_pmu_open(const struct core_pmu *p)
+{
+	unsigned int i, which = 0;
+
+	for (i = 0; i < p->general; i++) {
+		if (p->enable & bit_of(i) && p->select[i] & SEL_ENABLE)
+			which |= 1u << i;
+	}
+	return which;
+}
+
+/**
+ * core_pmu_corrupt() - so many happenings of the sibling's have gone astray to here
+ */
+void core_pmu_corrupt(struct core_pmu *p, unsigned int i, uint64_t n)
+{
+	const uint64_t sum = p->count[i] + n;
+
+	p->count[i] = sum & COUNT_MASK;
+	if (sum > COUNT_MASK)
+		overflow(p, i);
 }
 
 /**
@@ -569,10 +620,10 @@ uint64_t core_branch_signals(enum core_branch_kind kind, bool taken, bool wrong,
 }
 
 /* The general counters' registers from @first: which one is @msr? */
-static bool general(uint32_t msr, uint32_t first, unsigned int *i)
+static bool general(const struct core_pmu *p, uint32_t msr, uint32_t first, unsigned int *i)
 {
 	*i = msr - first;
-	return *i < CORE_GENERAL;
+	return *i < p->general;
 }
 
 /**
@@ -592,9 +643,9 @@ enum core_msr core_pmu_read(const struct core_pmu *p, uint32_t msr, uint64_t *va
 {
 	unsigned int i;
 
-	if (general(msr, MSR_PMC, &i) || general(msr, MSR_PMC_FULL, &i)) {
+	if (general(p, msr, MSR_PMC, &i) || general(p, msr, MSR_PMC_FULL, &i)) {
 		*val = p->count[i];
-	} else if (general(msr, MSR_SELECT, &i)) {
+	} else if (general(p, msr, MSR_SELECT, &i)) {
 		*val = p->select[i];
 	} else if (msr - MSR_FIXED < CORE_FIXED) {
 		*val = p->count[CORE_GENERAL + msr - MSR_FIXED];
@@ -662,14 +713,14 @@ enum core_msr core_pmu_write(struct core_pmu *p, uint32_t msr, uint64_t val)
 	enum core_msr done = CORE_MSR_DONE;
 	unsigned int i;
 
-	if (general(msr, MSR_PMC, &i)) {
+	if (general(p, msr, MSR_PMC, &i)) {
 		p->count[i] = (int32_t)val & COUNT_MASK;
 		pebs_forget(&p->pebs, 1u << i);
-	} else if (general(msr, MSR_PMC_FULL, &i)) {
+	} else if (general(p, msr, MSR_PMC_FULL, &i)) {
 		done = set(&p->count[i], val, COUNT_MASK);
 		if (done == CORE_MSR_DONE)
 			pebs_forget(&p->pebs, 1u << i);
-	} else if (general(msr, MSR_SELECT, &i)) {
+	} else if (general(p, msr, MSR_SELECT, &i)) {
 		done = set(&p->select[i], val, 0xffffffff);
 	} else if (msr - MSR_FIXED < CORE_FIXED) {
 		done = set(&p->count[CORE_GENERAL + msr - MSR_FIXED], val, COUNT_MASK);
@@ -681,10 +732,10 @@ enum core_msr core_pmu_write(struct core_pmu *p, uint32_t msr, uint64_t val)
 			done = set(&p->fixed_ctrl, val, (1ull << 4 * CORE_FIXED) - 1);
 			break;
 		case MSR_ENABLE:
-			done = set(&p->enable, val, ENABLE_BITS);
+			done = set(&p->enable, val, ENABLE_BITS(p));
 			break;
 		case MSR_CLEAR:
-			if (val & ~CLEAR_BITS)
+			if (val & ~CLEAR_BITS(p))
 				return CORE_MSR_FAULT;
 			p->status &= ~val;
 			break;
@@ -726,7 +777,7 @@ bool core_pmu_rdpmc(const struct core_pmu *p, uint32_t index, uint64_t *val)
 {
 	const uint32_t fixed = 1u << 30;
 
-	if (index < CORE_GENERAL)
+	if (index < p->general)
 		*val = p->count[index];
 	else if (index >= fixed && index - fixed < CORE_FIXED)
 		*val = p->count[CORE_GENERAL + index - fixed];
@@ -737,13 +788,16 @@ bool core_pmu_rdpmc(const struct core_pmu *p, uint32_t index, uint64_t *val)
 
 /**
  * core_pmu_reset() - as at power-up: nothing is selected
+ * @general:		how many general counters there are
  * @format, @lossy:	what samples there are, if any
  */
-void core_pmu_reset(struct core_pmu *p, enum pebs_format format, bool lossy)
+void core_pmu_reset(struct core_pmu *p, unsigned int general, enum pebs_format format,
+		    bool lossy)
 {
 	memset(p, 0, sizeof(*p));
 	p->pebs.format = format;
 	p->pebs.lossy = lossy;
-	p->enable = (1ull << CORE_GENERAL) - 1;
+	p->general = general;
+	p->enable = (1ull << general) - 1;
 	update(p);
 }

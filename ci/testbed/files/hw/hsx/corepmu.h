@@ -8,8 +8,9 @@
  * Registers
  *
  * Architectural performance monitoring, version 3, as the Software Developer's
- * Manual has it: 8 general counters, 3 fixed ones, all 48 bits wide; event
- * selects; enables, status and clearing for all of them in one register each;
+ * Manual has it: 8 general counters, or 4 where a core has two threads, which have
+ * 4 each; 3 fixed ones; all 48 bits wide; event selects; enables, status and
+ * clearing for all of them in one register each;
  * full-width writes. A reserved bit that is set is a fault (#GP).
  *
  *	0xc1 + n	general counter; a write extends the sign of bit 31
@@ -32,7 +33,8 @@
  * A counter that wraps sets its status bit, and raises the interrupt if it was
  * asked to. With bit 12 of debug control set, that clears all enables. Status
  * bit 62 says that the buffer of samples is as full as was asked for.
- * Any-thread has nobody to add: there are no siblings. Pin control does nothing.
+ * Any-thread adds nobody: a thread counts what it does itself, as if that bit were
+ * not set. Pin control does nothing.
  *
  * What is counted
  *
@@ -61,6 +63,23 @@
  * never retire. FAR_BRANCH are far instructions (system calls and returns from
  * interrupts included), not interrupts and faults themselves.
  *
+ * The erratum of threads (HSD29 of Haswell, BJ122 and BV98 of its ancestors), if it
+ * is asked for
+ *
+ * Events of memory that count at retirement may go astray, from a general counter
+ * to the one with the same number of the core's other thread. They are those that
+ * the kernel takes for it (intel_hsw_event_constraints), 0xd0 to 0xd3 with any
+ * umask: while counter i of a thread counts one of them, its sibling's counter i
+ * is corrupted, if it is enabled, whatever it counts, in any mode; also if that is
+ * such an event itself.
+ *
+ * On hardware some happenings go astray, in no known way (in one measurement of a
+ * Sandy Bridge, 30 of 6,700 million loads). Here each of them counts where
+ * it belongs and in the sibling's counter as well: the worst case, which is what a
+ * workaround has to stand, and one that a test sees with the first event. None is
+ * dropped, as then no workaround would help. What goes astray is added as it is:
+ * it goes no further, makes no sample, and may wrap the counter.
+ *
  * Not modelled, so reading zero: other events; any select with edge, invert or
  * cmask, but for the two that say "cycles" in a precise way (UOPS_RETIRED.ALL
  * or INST_RETIRED.PREC_DIST, fewer than 16 in a cycle); an event on a counter
@@ -74,7 +93,8 @@
 
 #include "pebs.h"
 
-#define CORE_GENERAL	8
+#define CORE_GENERAL	8		/* the most that there may be */
+#define CORE_THREAD_GENERAL 4		/* of each of two threads */
 #define CORE_FIXED	3
 #define CORE_COUNTERS	(CORE_GENERAL + CORE_FIXED)
 #define CORE_WIDTH	48
@@ -162,6 +182,8 @@ struct core_pmu {
 	/* What counts now, by mode: each counter's signals, and all of them */
 	uint64_t counts[CORE_MODES][CORE_COUNTERS];
 	uint64_t wanted[CORE_MODES];
+	unsigned int general;		/* general counters, from 0 */
+	uint8_t astray;			/* those that count what may go astray */
 	bool interrupt;			/* raised; the caller takes it */
 	struct pebs pebs;
 };
@@ -187,7 +209,8 @@ static inline bool core_pmu_precise(const struct core_pmu *p)
 	return p->pebs.able | p->pebs.due;
 }
 
-void core_pmu_reset(struct core_pmu *p, enum pebs_format format, bool lossy);
+void core_pmu_reset(struct core_pmu *p, unsigned int general, enum pebs_format format,
+		    bool lossy);
 bool core_pmu_has(const struct core_pmu *p, uint32_t msr);
 enum core_msr core_pmu_write(struct core_pmu *p, uint32_t msr, uint64_t val);
 enum core_msr core_pmu_read(const struct core_pmu *p, uint32_t msr, uint64_t *val);
@@ -197,6 +220,9 @@ void core_pmu_clock(struct core_pmu *p, enum core_mode mode, int64_t instruction
 		    int64_t cycles);
 void core_pmu_left(const struct core_pmu *p, enum core_mode now, int64_t left[CORE_MODES]);
 void core_pmu_count(struct core_pmu *p, enum core_mode mode, uint64_t signals);
+unsigned int core_pmu_astray(const struct core_pmu *p, enum core_mode mode, uint64_t signals);
+unsigned int core_pmu_open(const struct core_pmu *p);
+void core_pmu_corrupt(struct core_pmu *p, unsigned int i, uint64_t n);
 enum core_level core_pmu_retires_as(struct core_pmu *p, bool load, enum core_level level);
 void core_pmu_accessed(struct core_pmu *p, uint64_t address, bool locked,
 		       enum core_level level);

@@ -12,6 +12,11 @@
  * end, by translated code that looks whether one is due; only while a counter can
  * have samples.
  *
+ * What the erratum of threads lets go astray (corepmu.h) goes to the other vCPU
+ * thread: see hsx.h. That takes it in whenever it reads or writes one of these
+ * registers, so whoever looks finds it there; but a counter that wraps by it does
+ * so up to ASTRAY_BATCH happenings late.
+ *
  * Present with the CPU property `pmu`, and the uncore, which this is a part of.
  */
 #include "qemu/osdep.h"
@@ -27,6 +32,9 @@
 
 /* What fits into the window of speculation, at the most */
 #define BRANCH_BYTES    (15 * BRANCH_WINDOW)
+
+/* How much may go astray until the other thread is told */
+#define ASTRAY_BATCH    1024
 
 #define MISC_ENABLE_PMU     (1u << 7)
 #define MISC_ENABLE_NO_BTS  (1u << 11)
@@ -82,6 +90,24 @@ static void core_sync(CPUX86State *env, HsxCore *c)
     note_due(env, c);
 }
 
+static HsxCore *sibling_of(HsxCore *c)
+{
+    return &hsx.core[(c - hsx.core) ^ 1];
+}
+
+/* Say which counters can be corrupted; what came too late is no new one's. */
+static void open_counters(HsxCore *c)
+{
+    unsigned open = core_pmu_open(&c->pmu);
+
+    for (unsigned i = 0; i < CORE_THREAD_GENERAL; i++) {
+        if (open & ~c->open & 1u << i) {
+            qatomic_set(&c->astray[i], 0);
+        }
+    }
+    qatomic_set(&c->open, open);
+}
+
 /* Translated code counts what counters want now, up to where one wraps. */
 static void core_arm(CPUX86State *env, HsxCore *c)
 {
@@ -108,6 +134,9 @@ static void core_arm(CPUX86State *env, HsxCore *c)
         cs->tcg_cflags = flags;
         cpu_leave_chain(cs);
     }
+    if (hsx.ht_erratum) {
+        open_counters(c);
+    }
 }
 
 /* Deliver the interrupt that a counter has raised. */
@@ -130,6 +159,53 @@ static void core_interrupt(CPUX86State *env, HsxCore *c)
     cs->can_do_io = can_do_io;
     if (!locked) {
         qemu_mutex_unlock_iothread();
+    }
+}
+
+/* Take in what has gone astray to here. */
+static void core_take_astray(CPUX86State *env, HsxCore *c)
+{
+    bool some = false;
+
+    if (likely(!hsx.ht_erratum)) {
+        return;
+    }
+    for (unsigned i = 0; i < CORE_THREAD_GENERAL; i++) {
+        if (qatomic_read(&c->astray[i])) {
+            core_pmu_corrupt(&c->pmu, i, qatomic_xchg(&c->astray[i], 0));
+            some = true;
+        }
+    }
+    if (some) {
+        /* It is not as far to a counter's end as it was. */
+        core_arm(env, c);
+    }
+}
+
+static void astray_due(CPUState *cs, run_on_cpu_data data)
+{
+    CPUX86State *env = cs->env_ptr;
+    HsxCore *c = core_of(env);
+
+    core_sync(env, c);
+    core_take_astray(env, c);
+    core_interrupt(env, c);
+}
+
+/* Some of what has happened here goes astray, to the other thread. */
+static void core_let_astray(HsxCore *c, enum core_mode mode, uint64_t signals)
+{
+    HsxCore *other = sibling_of(c);
+    unsigned which = core_pmu_astray(&c->pmu, mode, signals) &
+                     qatomic_read(&other->open);
+
+    for (; which; which &= which - 1) {
+        uint64_t n = qatomic_fetch_inc(&other->astray[ctz32(which)]);
+
+        if (n == ASTRAY_BATCH) {
+            async_run_on_cpu(qemu_get_cpu(other - hsx.core), astray_due,
+                             RUN_ON_CPU_NULL);
+        }
     }
 }
 
@@ -196,6 +272,9 @@ void hsx_core_signals(CPUX86State *env, HsxCore *c, enum core_mode mode,
 {
     if (!(c->pmu.wanted[mode] & signals)) {
         return;
+    }
+    if (unlikely(hsx.ht_erratum)) {
+        core_let_astray(c, mode, signals);
     }
     if (core_pmu_freezes(&c->pmu)) {
         /* What has retired before counts. */
@@ -343,6 +422,7 @@ bool hsx_core_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val, uintptr_t ra)
     }
     c = core_of(env);
     core_sync(env, c);
+    core_take_astray(env, c);
     done = core_pmu_write(&c->pmu, msr, val);
     core_arm(env, c);
     core_interrupt(env, c);
@@ -374,6 +454,7 @@ bool hsx_core_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val)
     }
     c = core_of(env);
     core_sync(env, c);
+    core_take_astray(env, c);
     core_interrupt(env, c);
     return core_pmu_read(&c->pmu, msr, val) == CORE_MSR_DONE;
 }
@@ -393,11 +474,17 @@ bool hsx_core_rdpmc(CPUX86State *env, uint32_t index, uint64_t *val,
     }
     c = core_of(env);
     core_sync(env, c);
+    core_take_astray(env, c);
     core_interrupt(env, c);
     if (!core_pmu_rdpmc(&c->pmu, index, val)) {
         raise_exception_err_ra(env, EXCP0D_GPF, 0, ra);
     }
     return true;
+}
+
+static unsigned general_counters(void)
+{
+    return hsx.geo.thread_bits ? CORE_THREAD_GENERAL : CORE_GENERAL;
 }
 
 /**
@@ -408,7 +495,7 @@ void hsx_core_cpuid(CPUX86State *env, uint32_t *eax, uint32_t *ebx,
 {
     if (hsx_core_present(env)) {
         /* version 3; 7 events are enumerated, and none is missing */
-        *eax = 7 << 24 | CORE_WIDTH << 16 | CORE_GENERAL << 8 | 3;
+        *eax = 7 << 24 | CORE_WIDTH << 16 | general_counters() << 8 | 3;
         *ebx = 0;
         *ecx = 0;
         *edx = CORE_WIDTH << 5 | CORE_FIXED;
@@ -547,7 +634,8 @@ void hsx_core_reset(void)
         HsxCore *c = core_of(env);
 
         core_sync(env, c);
-        core_pmu_reset(&c->pmu, hsx.pebs, hsx.pebs_lossy);
+        core_pmu_reset(&c->pmu, general_counters(), hsx.pebs,
+                       hsx.pebs_lossy);
         branch_reset(&c->branch);
         core_arm(env, c);
     }

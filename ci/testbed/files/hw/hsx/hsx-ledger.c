@@ -292,8 +292,8 @@ static void put_cpus(GString *j, const Sums *s)
         g_string_append_printf(each, "%s\n  {", i ? "," : "");
         put(each, "loads", l);
         put(each, "stores", st);
-        put(each, "l1_miss", c->priv.l1_miss);
-        put(each, "l2_miss", c->priv.l2_miss);
+        put(each, "l1_miss", c->l1_miss);
+        put(each, "l2_miss", c->l2_miss);
         put(each, "read_miss", a->read_miss);
         put(each, "write_miss", a->write_miss);
         put_write_backs(each, a, s->dirty[i]);

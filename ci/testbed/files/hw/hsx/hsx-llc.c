@@ -58,7 +58,7 @@ static void trace_flush(HsxBox *box)
 static void post(uint32_t cores, uint64_t line, bool downgrade)
 {
     for (; cores; cores &= cores - 1) {
-        HsxCore *c = &hsx.core[ctz32(cores)];
+        HsxCaches *c = &hsx.caches[ctz32(cores)];
 
         qemu_spin_lock(&c->mail_lock);
         if (c->mails == c->mail_room) {
@@ -71,8 +71,8 @@ static void post(uint32_t cores, uint64_t line, bool downgrade)
     }
 }
 
-/* A core reads its mail. On its own thread. */
-static void read_mail(HsxCore *c)
+/* A core reads its mail. On a thread of its own, with two of them under the lock. */
+static void read_mail(HsxCaches *c)
 {
     qemu_spin_lock(&c->mail_lock);
     for (unsigned i = 0; i < c->mails; i++) {
@@ -83,7 +83,8 @@ static void read_mail(HsxCore *c)
         }
     }
     c->mails = 0;
-    qatomic_set(&c->mail, false);
+    /* A sibling that sees it looks at what is left without the lock. */
+    qatomic_store_release(&c->mail, false);
     qemu_spin_unlock(&c->mail_lock);
 }
 
@@ -112,7 +113,7 @@ static struct llc_result access_locked(HsxBox *box, enum llc_op op,
     if (!r.silent) {
         HsxRequest req = {
             .opcode = request_of[op].opcode,
-            .tid = io ? HSX_TID_IO : who << 1,
+            .tid = io ? HSX_TID_IO : who << (1 - hsx.geo.thread_bits),
             .write = request_of[op].write,
             .r = &r,
         };
@@ -174,6 +175,38 @@ static void hsx_dma(DmaMaster *m, DmaPath path, ram_addr_t addr, hwaddr len,
     }
 }
 
+static void lock_caches(HsxCaches *c)
+{
+    if (unlikely(hsx.geo.thread_bits)) {
+        qemu_spin_lock(&c->lock);
+    }
+}
+
+static void unlock_caches(HsxCaches *c)
+{
+    if (unlikely(hsx.geo.thread_bits)) {
+        qemu_spin_unlock(&c->lock);
+    }
+}
+
+/*
+ * A thread has the line's box and its caches, whose sibling may have been at them
+ * since @hit. False: the line is on its way out.
+ */
+static bool look_again(HsxCaches *c, unsigned index, uint64_t line, bool store,
+                       enum priv_hit *hit, bool *clean)
+{
+    enum priv_hit now;
+
+    if (qatomic_read(&c->leaving[~index & 1]) == line + 1) {
+        return false;
+    }
+    now = priv_lookup(&c->priv, line, store, clean);
+    /* It may be in L1 because of the first look-up. */
+    *hit = now == PRIV_L1 && *hit == PRIV_L2 ? PRIV_L2 : now;
+    return true;
+}
+
 /**
  * hsx_cpu_line: a guest load or store of a line, on the vCPU's own thread
  */
@@ -182,6 +215,7 @@ HsxLine hsx_cpu_line(HsxCore *core, unsigned index, uint64_t line, bool store)
     static const enum core_level level[] = {
         [PRIV_L1] = CORE_L1, [PRIV_L2] = CORE_L2, [PRIV_MISS] = CORE_L3,
     };
+    HsxCaches *c = core->caches;
     uint64_t victim;
     bool clean, victim_modified, left = false;
     struct llc_result r;
@@ -189,38 +223,64 @@ HsxLine hsx_cpu_line(HsxCore *core, unsigned index, uint64_t line, bool store)
     enum llc_op op;
     HsxBox *box;
 
-    if (unlikely(qatomic_read(&core->mail))) {
-        read_mail(core);
+    if (unlikely(qatomic_load_acquire(&c->mail))) {
+        lock_caches(c);
+        read_mail(c);
+        unlock_caches(c);
     }
-    if (likely(priv_hit_mru(&core->priv, line, store))) {
+    if (likely(priv_hit_mru(&c->priv, line, store))) {
         return (HsxLine) { CORE_L1 };
     }
-    hit = priv_lookup(&core->priv, line, store, &clean);
+    lock_caches(c);
+    hit = priv_lookup(&c->priv, line, store, &clean);
+    unlock_caches(c);
     if (hit != PRIV_MISS && !clean) {
-        return (HsxLine) { level[hit] };
+        goto found;
     }
 
     box = box_of(line);
+again:
     qemu_spin_lock(&box->lock);
-    if (unlikely(qatomic_read(&core->mail))) {
-        read_mail(core);
-        clean = clean && priv_holds(&core->priv, line);
+    lock_caches(c);
+    if (unlikely(qatomic_read(&c->mail))) {
+        read_mail(c);
+        clean = clean && priv_holds(&c->priv, line);
+    }
+    if (unlikely(hsx.geo.thread_bits)) {
+        bool there = look_again(c, index, line, store, &hit, &clean);
+
+        if (!there || (hit != PRIV_MISS && !clean)) {
+            unlock_caches(c);
+            qemu_spin_unlock(&box->lock);
+            if (there) {
+                goto found;
+            }
+            cpu_relax();
+            goto again;
+        }
     }
     op = clean ? LLC_CPU_UPGRADE : store ? LLC_CPU_STORE : LLC_CPU_LOAD;
     r = access_locked(box, op, line, index);
     if (clean) {
-        priv_dirty(&core->priv, line);
+        priv_dirty(&c->priv, line);
     } else {
-        left = priv_fill(&core->priv, line, store, &victim, &victim_modified);
+        left = priv_fill(&c->priv, line, store, &victim, &victim_modified);
+        if (left && victim_modified) {
+            qatomic_set(&c->leaving[index & 1], victim + 1);
+        }
     }
+    unlock_caches(c);
     qemu_spin_unlock(&box->lock);
 
     if (left && victim_modified) {
         box = box_of(victim);
         qemu_spin_lock(&box->lock);
         access_locked(box, LLC_CPU_WB, victim, index);
+        qatomic_set(&c->leaving[index & 1], 0);
         qemu_spin_unlock(&box->lock);
     }
+    core->l1_miss += hit != PRIV_L1;
+    core->l2_miss += hit == PRIV_MISS;
     if (r.dram_lines && unlikely(hsx.dram_bw)) {
         hsx_dram_cpu(core, r.dram_lines);
     }
@@ -231,6 +291,10 @@ HsxLine hsx_cpu_line(HsxCore *core, unsigned index, uint64_t line, bool store)
         .upgrade = clean && !r.silent,
         .made_dirty = store && r.before != LLC_M,
     };
+
+found:
+    core->l1_miss += hit != PRIV_L1;
+    return (HsxLine) { level[hit] };
 }
 
 void hsx_lock_all(void)
@@ -275,8 +339,17 @@ bool hsx_llc_start(const struct llc_geometry *geo, bool cpu_cache,
                    LLC_MAX_CORES);
         return false;
     }
+    if (ms->smp.threads > 2) {
+        error_setg(errp, "at most two threads a core");
+        return false;
+    }
+    if (hsx.ht_erratum && ms->smp.threads == 1) {
+        error_setg(errp, "ht-erratum: needs two threads a core");
+        return false;
+    }
 
     hsx.geo = *geo;
+    hsx.geo.thread_bits = ms->smp.threads - 1;
     hsx.cpu_cache = cpu_cache;
     hsx.cpu_ledger = cpu_ledger;
     hsx.actors = LLC_MAX_CORES;
@@ -289,7 +362,7 @@ bool hsx_llc_start(const struct llc_geometry *geo, bool cpu_cache,
     hsx.box = g_new0(HsxBox, geo->slices);
     for (unsigned i = 0; i < geo->slices; i++) {
         qemu_spin_init(&hsx.box[i].lock);
-        if (llc_slice_init(&hsx.box[i].slice, geo)) {
+        if (llc_slice_init(&hsx.box[i].slice, &hsx.geo)) {
             error_setg(errp, "no LLC of %u sets and %u ways a slice",
                        geo->sets, geo->ways);
             return false;
@@ -299,10 +372,14 @@ bool hsx_llc_start(const struct llc_geometry *geo, bool cpu_cache,
     hsx.cores = cpu_cache || cpu_ledger ? ms->smp.max_cpus : 0;
     hsx.core = qemu_memalign(64, sizeof(HsxCore) * ms->smp.max_cpus);
     memset(hsx.core, 0, sizeof(HsxCore) * ms->smp.max_cpus);
+    hsx.caches = qemu_memalign(64, sizeof(HsxCaches) * ms->smp.max_cpus);
+    memset(hsx.caches, 0, sizeof(HsxCaches) * ms->smp.max_cpus);
     for (unsigned i = 0; i < ms->smp.max_cpus; i++) {
-        qemu_spin_init(&hsx.core[i].mail_lock);
+        qemu_spin_init(&hsx.caches[i].mail_lock);
+        qemu_spin_init(&hsx.caches[i].lock);
         seqlock_init(&hsx.core[i].retire_lock);
         hsx.core[i].now = hsx.core[i].work[0];
+        hsx.core[i].caches = &hsx.caches[i >> hsx.geo.thread_bits];
     }
     hsx_core_reset();
 
@@ -313,6 +390,7 @@ bool hsx_llc_start(const struct llc_geometry *geo, bool cpu_cache,
             .sets = geo->sets,
             .ways = geo->ways,
             .ddio_ways = geo->ddio_ways,
+            .thread_bits = hsx.geo.thread_bits,
         };
 
         qemu_mutex_init(&hsx.trace_lock);

@@ -40,7 +40,7 @@ struct HsxUncore {
     uint32_t boxes, ways, ddio_ways;
     uint64_t llc_size, dram_bw;
     bool cpu_cache, cpu_ledger;
-    bool pebs_lossy;
+    bool pebs_lossy, ht_erratum;
     char *ledger, *trace, *pebs;
 };
 
@@ -261,6 +261,7 @@ static void uncore_realize(PCIDevice *pci, Error **errp)
         return;
     }
     hsx.pebs_lossy = d->pebs_lossy;
+    hsx.ht_erratum = d->ht_erratum;
     if (!hsx_dram_start(d->dram_bw)) {
         error_setg(errp, "dram-bw: at most 1 TiB/s");
         return;
@@ -297,6 +298,7 @@ static Property uncore_properties[] = {
     DEFINE_PROP_BOOL("cpu-ledger", HsxUncore, cpu_ledger, false),
     DEFINE_PROP_STRING("pebs", HsxUncore, pebs),
     DEFINE_PROP_BOOL("pebs-lossy", HsxUncore, pebs_lossy, false),
+    DEFINE_PROP_BOOL("ht-erratum", HsxUncore, ht_erratum, false),
     DEFINE_PROP_STRING("ledger", HsxUncore, ledger),
     DEFINE_PROP_STRING("trace", HsxUncore, trace),
     DEFINE_PROP_END_OF_LIST(),

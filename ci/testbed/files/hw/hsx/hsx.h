@@ -24,6 +24,21 @@
  * and a fill of it only done under the line's box, a core never uses a copy
  * that was taken away before its access, nor loses one that came after. The
  * mailbox has a lock of its own, taken last.
+ *
+ * Siblings: where a core has two threads, two vCPU threads have its caches and its
+ * mailbox together. With the caches' lock, taken behind a box's, each look-up, each
+ * fill and the reading of mail is one step; between two steps the sibling may do
+ * anything. So who has got the box looks once more what is there. The line is
+ * then nobody else's to bring or to make writable; but the sibling may have
+ * pushed it out and be on the way to that very box to write it back. The LLC must
+ * not be asked for a line by its owner, so that is waited for, with nothing
+ * held (`leaving`). The commonest hit needs no lock: it changes nothing, and an entry is
+ * one word, which is there or not. Nothing of this is done for a core of one
+ * thread, whose caches are its own.
+ *
+ * The counters are each thread's own, too. What the erratum lets go astray is left
+ * at the sibling's door, `astray`, for those counters that it says are `open`; it
+ * takes it in before it looks at its counters or changes them.
  */
 #ifndef HW_HSX_H
 #define HW_HSX_H
@@ -82,7 +97,19 @@ typedef struct {
     uint64_t *trace;
 } HsxBox;
 
-/* What a core has done in one mode, for the ledger. Nothing but counters */
+/* The private caches of a core */
+typedef struct {
+    struct priv_cache priv;
+    bool mail;                          /* there is some; read without the lock */
+    QemuSpin mail_lock;
+    unsigned mails, mail_room;
+    uint64_t *mailbox;                  /* line << 1 | downgrade only */
+    /* Of two threads only */
+    QemuSpin lock;                      /* of priv */
+    uint64_t leaving[2];                /* a line + 1 that a thread writes back */
+} QEMU_ALIGNED(64) HsxCaches;
+
+/* What a CPU has done in one mode, for the ledger. Nothing but counters */
 typedef struct {
     uint64_t access[CPU_ACCESS_RMW + 1][CORE_LEVELS];   /* [CPU_ACCESS_...] */
     uint64_t split[CPU_ACCESS_RMW + 1];
@@ -96,7 +123,8 @@ typedef struct {
 #define HSX_TAGS 32
 #define HSX_TAGGED 64
 
-typedef struct {
+/* A CPU: a core, or one of its two threads */
+typedef struct HsxCore {
     struct core_pmu pmu;
     /* What of env->retire has been counted */
     int64_t retire_from[CORE_MODES];
@@ -109,27 +137,30 @@ typedef struct {
     /* Samples: written, without room, without a mapping */
     uint64_t pebs_records, pebs_full, pebs_unmapped;
 
-    struct priv_cache priv;
-    HsxWork work[HSX_TAGS][CORE_MODES];
+    HsxCaches *caches;
     HsxWork *now;                       /* of the tag of its address space */
+    HsxWork work[HSX_TAGS][CORE_MODES];
+    uint64_t l1_miss, l2_miss;
     uint64_t untracked;                 /* not found in the TLB afterwards */
     uint64_t dram_wait_ns;
-    bool mail;                          /* there is some; read without the lock */
-    QemuSpin mail_lock;
-    unsigned mails, mail_room;
-    uint64_t *mailbox;                  /* line << 1 | downgrade only */
+
+    /* With the erratum of threads; for the sibling's thread, and from it */
+    unsigned open;                      /* general counters, a set */
+    uint64_t astray[CORE_THREAD_GENERAL];
 } QEMU_ALIGNED(64) HsxCore;
 
 typedef struct {
     bool present;
     struct llc_geometry geo;
     bool cpu_cache, cpu_ledger;
+    bool ht_erratum;
     enum pebs_format pebs;
     bool pebs_lossy;
     uint64_t dram_bw;                   /* bytes/s; 0: no ceiling */
     struct dram dram;
     HsxBox *box;
     HsxCore *core;                      /* of each CPU that there may be */
+    HsxCaches *caches;                  /* of each core */
     unsigned cores;                     /* of them in the ledger */
     unsigned tags;                      /* the largest used so far + 1 */
     unsigned actors;                    /* LLC_MAX_CORES + devices so far */

@@ -24,7 +24,8 @@ int llc_slice_init(struct llc_slice *s, const struct llc_geometry *geo)
 
 	memset(s, 0, sizeof(*s));
 	if (!geo->slices || geo->slices > LLC_MAX_SLICES || !geo->sets ||
-	    !geo->ways || geo->ways > LLC_MAX_WAYS || geo->ddio_ways > geo->ways)
+	    !geo->ways || geo->ways > LLC_MAX_WAYS || geo->ddio_ways > geo->ways ||
+	    geo->thread_bits > 1)
 		return -1;
 
 	n = (size_t)geo->sets * geo->ways;
@@ -96,7 +97,7 @@ static unsigned int choose(const uint64_t *tag, const struct llc_way *way,
  * @s:		the slice that the line belongs to
  * @op:		what is done
  * @line:	physical address / 64
- * @who:	the actor: a core for CPU accesses, any other for a device's
+ * @who:	the actor: a CPU for CPU accesses, any other for a device's
  * @r:		filled in: what was met, and which private copies are gone
  *
  * Context: the caller serialises accesses to a slice. The private copies named
@@ -112,7 +113,8 @@ void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 	struct llc_account *a = &s->account[who];
 	const bool device = op <= LLC_DEV_WRITE_PART;
 	const bool partial = op == LLC_DEV_WRITE_PART;
-	const uint32_t self = device ? 0 : 1u << who;
+	const unsigned int core = who >> s->geo.thread_bits;	/* of a CPU */
+	const uint32_t self = device ? 0 : 1u << core;
 	unsigned int i;
 
 	memset(r, 0, sizeof(*r));
@@ -153,7 +155,7 @@ void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 		r->silent = w && w->sharers == self;
 		break;
 	case LLC_CPU_WB:
-		r->silent = !w || w->owner != (int)who;
+		r->silent = !w || w->owner != (int)core;
 		if (!r->silent) {
 			w->owner = -1;
 			w->sharers = 0;
@@ -215,7 +217,7 @@ void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 		}
 		break;
 	case LLC_CPU_LOAD:
-		if (w->owner >= 0 && w->owner != (int)who) {
+		if (w->owner >= 0 && w->owner != (int)core) {
 			r->downgrade = 1u << w->owner;
 			w->owner = -1;
 		}
@@ -225,7 +227,7 @@ void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 	case LLC_CPU_UPGRADE:
 		r->invalidate = w->sharers & ~self;
 		w->sharers = self;
-		w->owner = who;
+		w->owner = core;
 		make_dirty(s, w, who);
 		break;
 	default:

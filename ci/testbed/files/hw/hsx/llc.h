@@ -37,6 +37,16 @@
  * written back; how often that matters for a device is counted
  * (from_owned_hit).
  *
+ * Threads
+ *
+ * With `thread_bits` 1, two CPUs, 2 n and 2 n + 1, are the threads of core n, and
+ * have its private caches together: what one has loaded, the other hits, and
+ * one's modified copy is as good as the other's own. So sharers, owner and what
+ * a core loses are cores; actors, and so all accounts, are CPUs: `first` is the
+ * CPU that dirtied the line, `last` the one that asked for it last in order to
+ * write, as the LLC does not hear of what its sibling writes to it then. With
+ * `thread_bits` 0 each CPU is a core.
+ *
  * Accesses
  *
  *	DEV_READ	hit: the line becomes most recent, nothing else
@@ -103,7 +113,7 @@
 #define LLC_MAX_WAYS	32
 #define LLC_CHANNELS	4
 
-/* Who makes an access: cores first, then devices. */
+/* Who makes an access: CPUs first (as many as there may be cores), then devices. */
 #define LLC_MAX_CORES	32
 #define LLC_ACTORS	64
 
@@ -126,6 +136,7 @@ struct llc_geometry {
 	unsigned int sets;	/* of a slice */
 	unsigned int ways;	/* 1 to LLC_MAX_WAYS */
 	unsigned int ddio_ways;	/* 0 (off) to ways */
+	unsigned int thread_bits; /* of a CPU's number, below its core's: 0 or 1 */
 };
 
 /* What one actor did in one slice, in lines. */
@@ -270,7 +281,8 @@ void priv_invalidate(struct priv_cache *p, uint64_t line);
 
 struct llc_trace_header {
 	uint64_t magic;
-	uint32_t slices, sets, ways, ddio_ways;
+	uint32_t slices, sets, ways;
+	uint16_t ddio_ways, thread_bits;
 };
 
 struct llc_trace_block {
