@@ -6,10 +6,12 @@
  * just that, in no instruction. Time within a block is that of its end.
  *
  * Else guest time is real time, and a CPU that waits sleeps. That can't be done for
- * some nanoseconds, so it runs ahead by HSX_DRAM_QUANTUM_NS, then sleeps until the
- * DRAM is free; where it sleeps longer than it meant to, the DRAM makes up for a
- * quantum of it. So the ceiling holds for times of a millisecond and more, and is
- * reached unless the host has no processor for us.
+ * some nanoseconds, so it runs ahead by a quantum, then sleeps until the DRAM is
+ * free; where it sleeps longer than it meant to, the DRAM makes up for a quantum
+ * of it. So the ceiling holds for times of some quanta, and is reached unless the
+ * host has no processor for us. A quantum is the time of HSX_DRAM_QUANTUM_LINES, so
+ * that a slow DRAM does not have CPUs wake for each handful of lines, and
+ * HSX_DRAM_QUANTUM_NS at least.
  *
  * A CPU does not sleep in the middle of an interrupt's delivery, nor where
  * else it holds the big lock; it waits at its next miss. Nor does it wait for longer than
@@ -26,6 +28,7 @@
 
 #define FILL_BUFFERS            10          /* of a core */
 #define HSX_DRAM_QUANTUM_NS     50000
+#define HSX_DRAM_QUANTUM_LINES  256
 #define HSX_DRAM_NAP_NS         1000000
 
 static int64_t now_ns(void)
@@ -42,6 +45,12 @@ static int64_t now_ns(void)
     ns = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     cs->can_do_io = can_do_io;
     return ns;
+}
+
+static uint64_t quantum_ns(void)
+{
+    return MAX(HSX_DRAM_QUANTUM_NS,
+               HSX_DRAM_QUANTUM_LINES * hsx.dram.line_ps / 1000);
 }
 
 static void sleep_ns(HsxCore *core, int64_t now, int64_t ns)
@@ -82,7 +91,7 @@ void hsx_dram_cpu(HsxCore *core, unsigned lines)
         qatomic_set(&core->dram_wait_ns, core->dram_wait_ns + ns);
     } else if (!qemu_mutex_iothread_locked()) {
         /* Until the DRAM is free: what was ahead as well. */
-        sleep_ns(core, now, ns + HSX_DRAM_QUANTUM_NS);
+        sleep_ns(core, now, ns + quantum_ns());
     }
 }
 
@@ -106,7 +115,7 @@ bool hsx_dram_start(uint64_t bytes_per_s)
     if (icount_enabled()) {
         dram_slack(&hsx.dram, FILL_BUFFERS * hsx.dram.line_ps / 1000, 0);
     } else {
-        dram_slack(&hsx.dram, HSX_DRAM_QUANTUM_NS, HSX_DRAM_QUANTUM_NS);
+        dram_slack(&hsx.dram, quantum_ns(), quantum_ns());
     }
     return true;
 }
