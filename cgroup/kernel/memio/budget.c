@@ -25,10 +25,11 @@
  * Debt
  *
  * What has happened can't be refused: a disk that was asked before goes on, and a CPU is
- * counted when it is interrupted. So a pool may go below zero, and what it earns
- * pays that first. There is a bound, of MEMIO_DEBT_NS: what goes
- * beyond it is forgiven, and the caller counts it. So however small a limit is, its group
- * comes to run again after that time.
+ * counted when it is interrupted, after a chunk that it has read: a quarter of a period's
+ * budget, and what it writes back besides. So a pool may go below zero, and what it earns
+ * pays that first. There is a bound, of MEMIO_DEBT_NS: what goes beyond it is forgiven, and
+ * the caller counts it. So however small a limit is, its group comes to run again after
+ * that time.
  *
  * CPUs
  *
@@ -113,8 +114,9 @@ void memio_pool_set(struct memio_pool *pool, u64 rate, u64 now_ns, u64 period_ns
 	bool fresh = !before;
 
 	memio_pool_fill(pool, now_ns, period_ns);
-	pool->step = rate == MEMIO_NO_LIMIT ? 0 :
-		     mul_u64_u64_div_u64(rate, 1ULL << MEMIO_STEP_SHIFT, NSEC_PER_SEC);
+	/* memio_pool_chunk() has no lock. */
+	WRITE_ONCE(pool->step, rate == MEMIO_NO_LIMIT ? 0 :
+		   mul_u64_u64_div_u64(rate, 1ULL << MEMIO_STEP_SHIFT, NSEC_PER_SEC));
 	pool->rest = 0;
 	pool->at_ns = now_ns;
 	/* Slices of a higher rate, or of none, are too large. */
@@ -194,6 +196,26 @@ u64 memio_pool_wait_ns(const struct memio_pool *pool)
 	if (!pool->step || tokens > 0)
 		return 0;
 	return mul_u64_u64_div_u64(1 - tokens, 1ULL << MEMIO_STEP_SHIFT, pool->step) + 1;
+}
+
+/**
+ * memio_pool_chunk - how much a CPU uses before it should be charged
+ * @pool:	the pool
+ * @period_ns:	length of a period
+ *
+ * A CPU that is charged for so much at a time uses a budget in a few of them: so it is
+ * not interrupted often, and doesn't exceed it by more.
+ *
+ * Context: any, NMI as well; no lock.
+ * Return: bytes; U64_MAX if there is no limit.
+ */
+u64 memio_pool_chunk(const struct memio_pool *pool, u64 period_ns)
+{
+	u64 step = READ_ONCE(pool->step);
+
+	if (!step)
+		return U64_MAX;
+	return mul_u64_u64_shr(step, period_ns, MEMIO_STEP_SHIFT + MEMIO_CHUNK_LOG2);
 }
 
 /**

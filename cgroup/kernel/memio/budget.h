@@ -20,6 +20,7 @@ enum memio_way {
 #define MEMIO_NO_LIMIT		U64_MAX
 #define MEMIO_RATE_MAX		BIT_ULL(50)	/* bytes per second; the least is 1 */
 #define MEMIO_STEP_SHIFT	40
+#define MEMIO_CHUNK_LOG2	2	/* a period's budget is spent in four chunks */
 
 /* Debt is what is earned in so long, at most. */
 #define MEMIO_DEBT_NS		(10ULL * NSEC_PER_SEC)
@@ -87,6 +88,7 @@ void memio_pool_fill(struct memio_pool *pool, u64 now_ns, u64 period_ns);
 u64 memio_pool_take(struct memio_pool *pool, struct memio_slice *slice, u64 bytes,
 		    unsigned int cpus_log2);
 u64 memio_pool_wait_ns(const struct memio_pool *pool);
+u64 memio_pool_chunk(const struct memio_pool *pool, u64 period_ns);
 u64 memio_pool_forgive(struct memio_pool *pool);
 
 int memio_limit_parse(char *text, struct memio_limit_text *line);

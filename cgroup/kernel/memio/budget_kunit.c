@@ -249,6 +249,27 @@ static void debt(struct kunit *test)
 	KUNIT_EXPECT_GT(test, g.pool.tokens, 0);
 }
 
+/* Four chunks are a budget, of whatever rate and period. */
+static void chunks(struct kunit *test)
+{
+	static const u64 rates[] = { 1, 20000000, 68000000000ULL, MEMIO_RATE_MAX };
+	struct group g;
+
+	for (int i = 0; i < ARRAY_SIZE(rates); i++) {
+		for (u64 period = 100000; period <= 100 * MS; period *= 10) {
+			u64 most = mul_u64_u64_div_u64(rates[i], period, NSEC_PER_SEC), chunk;
+
+			begin(&g, rates[i]);
+			chunk = memio_pool_chunk(&g.pool, period);
+			KUNIT_EXPECT_LE_MSG(test, chunk * 4, most, "%llu", rates[i]);
+			KUNIT_EXPECT_GE_MSG(test, chunk * 4 + 4 + most / 2000, most, "%llu",
+					    rates[i]);
+		}
+	}
+	memio_pool_set(&g.pool, MEMIO_NO_LIMIT, g.now, MS);
+	KUNIT_EXPECT_EQ(test, memio_pool_chunk(&g.pool, MS), U64_MAX);
+}
+
 /* A limit that is written anew keeps its debt, unless it could not be paid in time. */
 static void rates(struct kunit *test)
 {
@@ -430,6 +451,7 @@ static struct kunit_case budget_cases[] = {
 	KUNIT_CASE(bound),
 	KUNIT_CASE(slices),
 	KUNIT_CASE(debt),
+	KUNIT_CASE(chunks),
 	KUNIT_CASE(rates),
 	KUNIT_CASE(no_starvation),
 	KUNIT_CASE(extremes),

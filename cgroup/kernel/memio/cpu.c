@@ -37,6 +37,26 @@
  * is on no account. The account goes to owners: when counting begins, tasks that
  * have not moved anything so far become owners; new ones do when they are forked.
  *
+ * Limits
+ *
+ * A task that never gives up its CPU would read on until the next tick, in 1 ms some 10 MB,
+ * whatever its limit. So where there are limits the counter has an overflow: after a chunk
+ * (memio_limit_chunk()) if it comes upon a task with a limit, which then is charged
+ * as with any other interrupt, namely that which the NMI asks for. If it comes upon another it is
+ * after twice what it was if that has taken less than MEMIO_OVERFLOW_NS, or half:
+ *
+ *	task without a limit  | task with 100 MB/s
+ *	512 KiB       1 MiB   |    25,000 bytes     25,000 bytes
+ *	        NMI           |  NMI            NMI, charged    NMI, charged: stopped
+ *
+ * The period is not changed at a switch, which would cost writes to registers
+ * each time. So who comes after one that has no limit and reads fast may have more than
+ * its chunk, once, for which it is stopped the longer. There is a least and a largest chunk.
+ * It also doubles, chunk or not, while a task that should have stopped goes on, because it copies
+ * something in the kernel, or never stops (a real-time task). Still, at half of as many overflows
+ * in a tick as have perf stop the counter, the tick has to do; and so it has where perf
+ * allows no more than a few.
+ *
  * When counters are not there
  *
  * If somebody has pinned all counters of a CPU before, the event is in perf's error
@@ -49,24 +69,38 @@
  * memio_cpu_lock is for arming and disarming, in the CPU hotplug lock. A CPU's
  * struct is its own, with interrupts off, but for what others only read (@read,
  * @paid, @line). Events are freed by RCU, and are looked up with interrupts off: who sees
- * one that is about to go finds it inactive.
+ * one that is about to go finds it inactive. The overflow's NMI only reads groups' rates, sets
+ * the event's period, and asks for an interrupt.
  */
 
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/init.h>
+#include <linux/irq_work.h>
 #include <linux/jiffies.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/smp.h>
+#include <linux/tick.h>
 #include <linux/workqueue.h>
 #include <asm/cpu_device_id.h>
 
 #include "internal.h"
+
+/* Lines between two overflows, where something is limited: 16 KiB, and 1 MiB */
+#define MEMIO_CHUNK_LEAST	256
+#define MEMIO_CHUNK_MOST	16384
+/* and where nothing is: 64 GiB */
+#define MEMIO_CHUNK_NONE	BIT(30)
+/* Not more often on behalf of who has no limit: at some microseconds each, a few percent */
+#define MEMIO_OVERFLOW_NS	(100 * NSEC_PER_USEC)
+/* Fewer in a tick are not worth while. */
+#define MEMIO_OVERFLOWS_LEAST	8
 
 DEFINE_STATIC_KEY_FALSE(memio_cpu_key);
 
@@ -74,6 +108,7 @@ DEFINE_STATIC_KEY_FALSE(memio_cpu_key);
  * struct memio_cpu - a CPU's counter
  * @event:	it; NULL: not armed
  * @last:	what it was when it was last read
+ * @overflow_ns: when it last overflowed
  * @lost:	it could not be read since the work item last looked
  * @missing:	it was so before the work item last looked, or is not there at all
  * @read:	all that was counted, in lines
@@ -83,6 +118,7 @@ DEFINE_STATIC_KEY_FALSE(memio_cpu_key);
 struct memio_cpu {
 	struct perf_event *event;
 	u64 last;
+	u64 overflow_ns;
 	bool lost;
 	bool missing;
 	u64 read;
@@ -100,6 +136,7 @@ static bool memio_cpu_there __ro_after_init;
 static unsigned long memio_cpu_until;	/* in jiffies: until when it is wanted */
 static bool memio_cpu_running;		/* as memio_running in counters.c */
 static bool memio_cpu_owners;		/* the work item's: all tasks are owners */
+static bool memio_cpu_limits;		/* somebody has a limit to what CPUs read */
 
 static void cpu_work_fn(struct work_struct *work);
 static DECLARE_DELAYED_WORK(cpu_work, cpu_work_fn);
@@ -371,6 +408,67 @@ bool memio_cpu_valid(void)
 	return true;
 }
 
+/* ---- overflows ---- */
+
+/* The interrupt is all there is to it: __memio_cpu_irq() has been called as it began. */
+static void cpu_charge_fn(struct irq_work *work)
+{
+}
+
+static DEFINE_PER_CPU(struct irq_work, cpu_charge) = IRQ_WORK_INIT_HARD(cpu_charge_fn);
+
+/* Lines to the next one, for a task that may read so many bytes before it is charged. */
+static u64 cpu_chunk(u64 bytes)
+{
+	return clamp(bytes / MEMIO_LINE_BYTES, MEMIO_CHUNK_LEAST, MEMIO_CHUNK_MOST);
+}
+
+/* Lines to the next one, after which the task is to be charged, if it has a limit. */
+static u64 cpu_next(struct memio_cpu *c, const struct perf_event *event, u64 now)
+{
+	u64 bytes = U64_MAX, before = event->hw.sample_period * MEMIO_LINE_BYTES;
+	bool stopped = false;
+
+	if (!(current->flags & PF_KTHREAD))
+		bytes = memio_limit_chunk(memio_task_or_group(current), &stopped);
+	if (bytes == U64_MAX) {
+		/* Who has a limit may come next. */
+		return cpu_chunk(now - c->overflow_ns < MEMIO_OVERFLOW_NS ? before * 2 :
+									    before / 2);
+	}
+	irq_work_queue(this_cpu_ptr(&cpu_charge));
+	return cpu_chunk(stopped ? max(bytes, before * 2) : bytes);
+}
+
+/* In an NMI, on the event's CPU. */
+static void cpu_overflow(struct perf_event *event, struct perf_sample_data *data,
+			 struct pt_regs *regs)
+{
+	u64 often = event->hw.interrupts;
+	u64 most = DIV_ROUND_UP(READ_ONCE(sysctl_perf_event_sample_rate), HZ);
+	u64 now = local_clock(), lines = MEMIO_CHUNK_NONE;
+	struct memio_cpu *c = this_cpu_ptr(&memio_cpus);
+
+	/* perf's MAX_INTERRUPTS: it counts nothing until the tick. */
+	if (unlikely(often == U64_MAX))
+		WRITE_ONCE(c->lost, true);
+	if (READ_ONCE(memio_cpu_limits) && most >= MEMIO_OVERFLOWS_LEAST) {
+		lines = cpu_next(c, event, now);
+		if (unlikely(often > most / 2)) {
+			lines = MEMIO_CHUNK_MOST * 16;
+			/* Or there may be none, which begins to count them anew. */
+			tick_dep_set_cpu(smp_processor_id(), TICK_DEP_BIT_PERF_EVENTS);
+		}
+	}
+	c->overflow_ns = now;
+	perf_event_period_local(event, lines);
+}
+
+static u64 cpu_period(void)
+{
+	return READ_ONCE(memio_cpu_limits) ? MEMIO_CHUNK_MOST : MEMIO_CHUNK_NONE;
+}
+
 /* ---- arming ---- */
 
 /* On the event's CPU, with interrupts off: what it has counted so far is nobody's. */
@@ -391,6 +489,7 @@ static void cpu_arm(unsigned int cpu)
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_HW_CACHE_MISSES,
+		.sample_period = cpu_period(),
 		.pinned = 1,
 	};
 	struct memio_cpu *c = per_cpu_ptr(&memio_cpus, cpu);
@@ -404,9 +503,13 @@ static void cpu_arm(unsigned int cpu)
 		if (lost)
 			/* does nothing unless it is in the error state */
 			perf_event_enable(event);
+		/* What its overflows have made of it is not in @attr. */
+		if ((READ_ONCE(event->hw.sample_period) == MEMIO_CHUNK_NONE) !=
+		    (attr.sample_period == MEMIO_CHUNK_NONE))
+			perf_event_period(event, attr.sample_period);
 		return;
 	}
-	event = perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
+	event = perf_event_create_kernel_counter(&attr, cpu, NULL, cpu_overflow, NULL);
 	if (IS_ERR(event)) {
 		pr_debug("memio: CPU %u: no counter: %ld\n", cpu, PTR_ERR(event));
 		return;
@@ -484,6 +587,21 @@ void memio_cpu_want(void)
 	smp_mb(); /* with cpu_work_fn(), see memio_cpu_running */
 	if (!READ_ONCE(memio_cpu_running))
 		queue_delayed_work(system_unbound_wq, &cpu_work, 0);
+}
+
+/**
+ * memio_cpu_limited - whether there are limits to what CPUs read
+ * @limited:	there are: tasks that have one are charged while they run
+ *
+ * Context: process, one at a time.
+ */
+void memio_cpu_limited(bool limited)
+{
+	if (READ_ONCE(memio_cpu_limits) == limited)
+		return;
+	WRITE_ONCE(memio_cpu_limits, limited);
+	if (READ_ONCE(memio_cpu_running))
+		mod_delayed_work(system_unbound_wq, &cpu_work, 0);
 }
 
 /**

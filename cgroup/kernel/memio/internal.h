@@ -192,6 +192,7 @@ bool memio_cpu_all_there(unsigned int package);
 void memio_cpu_price(unsigned int package, u32 price);
 bool memio_cpu_valid(void);
 void memio_cpu_want(void);
+void memio_cpu_limited(bool limited);
 void memio_cpu_stop(void);
 
 #else
@@ -230,6 +231,10 @@ static inline bool memio_cpu_valid(void)
 }
 
 static inline void memio_cpu_want(void)
+{
+}
+
+static inline void memio_cpu_limited(bool limited)
 {
 }
 
@@ -593,6 +598,7 @@ extern bool memio_lift;
 void memio_event(struct memio_cgroup *g, enum memio_ev event, u64 n);
 void __memio_limit_charge_io(u32 owner, u16 id, const struct memio_io *io);
 void __memio_limit_charge_cpu(u32 owner, u32 lines);
+u64 memio_limit_chunk(u32 owner, bool *stopped);
 bool memio_limit_reserve(u32 owner, u16 id, u32 bytes);
 int memio_limit_write(struct memio_cgroup *g, char *buf);
 void memio_limit_show(struct seq_file *m, struct memio_cgroup *g);

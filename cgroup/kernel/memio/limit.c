@@ -22,8 +22,8 @@
  * that a mistaken estimate can't stop a group for good. Without counters
  * an IO byte is a memory byte, or free if that is set. What is written to files on a disk is
  * charged when pages become dirty (bio.c), not again when they are written. What CPUs read is
- * charged when it is counted: when a task gives up its CPU, and with each interrupt, the tick at
- * the latest.
+ * charged when it is counted: when a task gives up its CPU, with each interrupt, and after a
+ * chunk, which is a part of the smallest of the budgets that it is charged to (cpu.c).
  *
  * So that prices are known, and CPUs are counted, a work item asks for samples as long as
  * there are limits. It also is the watchdog: a group that is stopped longer than its debt
@@ -316,6 +316,44 @@ void __memio_limit_charge_cpu(u32 owner, u32 lines)
 	charge(owner, MEMIO_LIMIT_CPU, 0, b.read, b.write, cpu_span_ns());
 }
 
+static u64 line_chunk(const struct memio_line *line, u64 least)
+{
+	if (READ_ONCE(line->ways)) {
+		for (int way = 0; way < MEMIO_WAYS; way++)
+			least = min(least, memio_pool_chunk(&line->pool[way],
+							    memio_period_ns()));
+	}
+	return least;
+}
+
+/**
+ * memio_limit_chunk - how much may be read for an owner before it should be charged
+ * @owner:	for whom
+ * @stopped:	is set to whether it is stopped already, as soon as it comes to where it can be
+ *
+ * Context: any, NMI as well.
+ * Return: bytes; U64_MAX if nothing limits what CPUs read for it.
+ */
+u64 memio_limit_chunk(u32 owner, bool *stopped)
+{
+	struct memio_cgroup *g;
+	struct memio_limits *l;
+	u64 least = U64_MAX;
+
+	*stopped = false;
+	guard(rcu)();
+	for (g = memio_owner_group(owner); g; g = memio_cgroup_parent(g)) {
+		l = memio_limits_of(g);
+		if (!l)
+			continue;
+		least = line_chunk(&l->line[MEMIO_LIMIT_CPU], least);
+		least = line_chunk(&l->line[MEMIO_LIMIT_TOTAL], least);
+		least = line_chunk(&l->share, least);
+		*stopped |= READ_ONCE(l->stopped_ns);
+	}
+	return least;
+}
+
 /* ---- stopping ---- */
 
 /**
@@ -483,6 +521,7 @@ static void limits_work_fn(struct work_struct *work)
 			memio_event(l->group, MEMIO_EV_INVALID, 1);
 	}
 	mutex_unlock(&memio_limit_mutex);
+	memio_cpu_limited(cpus);
 	if (!any)
 		return;
 	memio_sampler_want();
