@@ -18,6 +18,7 @@ static const struct command commands[] = {
 	{ "trace", "record and show traces of tasks' memory accesses", cmd_trace },
 	{ "cit", "what a hardware event really counts", cmd_cit },
 	{ "active", "what memory resources an application needs", cmd_active },
+	{ "guarantee", "what the memory gives, whatever is asked of it", cmd_guarantee },
 	{ "version", "print the version", cmd_version },
 };
 

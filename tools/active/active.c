@@ -495,11 +495,6 @@ int cmd_active(int argc, char **argv)
 	} else {
 		complain("no '%s'; 'memio active --help' has what there is", what);
 	}
-	if (interrupted) {
-		/* As a shell expects it of whom a signal has ended */
-		fflush(stdout);
-		signal(interrupted, SIG_DFL);
-		raise(interrupted);
-	}
+	interrupts_end();
 	return status;
 }

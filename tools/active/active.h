@@ -20,12 +20,12 @@
 #define MEMIO_ACTIVE_H
 
 #include <jansson.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "buffer.h"
 #include "cpu.h"
+#include "interrupt.h"
 #include "model.h"
 #include "place.h"
 #include "statistics.h"
@@ -266,8 +266,7 @@ void progress_begin(struct progress *p, const struct active *a, unsigned int all
 void progress(struct progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void progress_end(struct progress *p);
 
-/* Interrupted (SIGINT, SIGTERM, SIGHUP): what runs ends soon; 0 or the signal */
-extern volatile sig_atomic_t interrupted;
+/* catch_interrupts: what runs ends soon, and the command with it */
 void catch_interrupts(void);
 
 #endif /* MEMIO_ACTIVE_H */

@@ -31,12 +31,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "active.h"
 #include "command.h"
+#include "mark.h"
 #include "random.h"
 
 #define CHUNKS		32
@@ -59,22 +59,9 @@ static bool is_quick(const struct distribution *d)
 /* --mark: another instrument looks, from another CPU */
 static void mark(const struct active *a, const struct read_times *t, const char *when)
 {
-	pid_t pid;
-
 	/* What a read takes is found out before anything is measured. */
-	if (!a->mark || (t && !t->known))
-		return;
-	pid = fork();
-	if (!pid) {
-		pin_to_cpu(a->at.interferer[a->at.interferers - 1]);
-		/* With --json, standard output is JSON and nothing else. */
-		if (a->json)
-			dup2(STDERR_FILENO, STDOUT_FILENO);
-		execl("/bin/sh", "sh", "-c", a->mark, "sh", when, (char *)NULL);
-		_exit(127);
-	}
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
+	if (a->mark && (!t || t->known))
+		mark_run(a->mark, when, a->at.interferer[a->at.interferers - 1], a->json);
 }
 
 /*

@@ -38,7 +38,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LINE_BYTES	64u
+#include "buffer.h"
+
 #define DISTRIBUTIONS	10
 #define BIN_BITS	10
 #define BINS		(1u << BIN_BITS)

@@ -16,24 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cores.h"
 #include "place.h"
-
-struct core {
-	int cpu[PLACE_MAX];
-	unsigned int cpus;
-	hwloc_obj_t cache, unit;	/* the last level above it, or NULL; the core or PU */
-};
-
-/* The data cache that is farthest from a core, or NULL */
-static hwloc_obj_t last_cache(hwloc_obj_t unit)
-{
-	hwloc_obj_t found = NULL, o;
-
-	for (o = unit; o; o = o->parent)
-		if (hwloc_obj_type_is_dcache(o->type))
-			found = o;
-	return found;
-}
 
 /* What the cores of a domain share: a cache, or nothing known, and then their package */
 static hwloc_obj_t domain_of(hwloc_topology_t topology, const struct core *core)
@@ -44,38 +28,6 @@ static hwloc_obj_t domain_of(hwloc_topology_t topology, const struct core *core)
 		return core->cache;
 	package = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_PACKAGE, core->unit);
 	return package ? package : hwloc_get_root_obj(topology);
-}
-
-/* All cores with a CPU that is allowed */
-static unsigned int find_cores(hwloc_topology_t topology, hwloc_const_cpuset_t allowed,
-			       struct core *core)
-{
-	const int n = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
-	unsigned int cores = 0;
-	int i;
-
-	for (i = 0; i < n; i++) {
-		hwloc_obj_t pu = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, i), unit;
-		unsigned int k;
-
-		if (!hwloc_bitmap_isset(allowed, pu->os_index))
-			continue;
-		unit = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_CORE, pu);
-		if (!unit)
-			unit = pu;
-		for (k = 0; k < cores && core[k].unit != unit; k++)
-			;
-		if (k == PLACE_MAX)
-			break;
-		if (k == cores) {
-			cores++;
-			core[k].unit = unit;
-			core[k].cache = last_cache(unit);
-			core[k].cpus = 0;
-		}
-		core[k].cpu[core[k].cpus++] = pu->os_index;
-	}
-	return cores;
 }
 
 static bool is_in(const struct core *core, hwloc_obj_t domain)
@@ -197,7 +149,7 @@ bool place(hwloc_topology_t topology, hwloc_const_cpuset_t allowed, unsigned int
 		snprintf(p->error, sizeof(p->error), "no memory");
 		return false;
 	}
-	n = find_cores(topology, allowed, core);
+	n = cores_find(topology, allowed, core, PLACE_MAX);
 	p->allowed = hwloc_bitmap_weight(allowed);
 	good = place_cores(topology, core, n, cores, cpu, io, p);
 	free(core);

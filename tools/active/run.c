@@ -46,7 +46,6 @@ static const struct {
 
 #define METRICS	(sizeof(metrics) / sizeof(*metrics))
 
-volatile sig_atomic_t interrupted;
 static volatile pid_t group;		/* of the command, while it runs */
 
 static void interrupt(int sig)
@@ -57,23 +56,12 @@ static void interrupt(int sig)
 	interrupted = sig;
 }
 
-/* What is ignored stays so, for the command, too: nohup lets both go on. */
-static void set_interrupts(void (*handler)(int))
-{
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction act = { .sa_handler = handler }, was;
-	size_t i;
-
-	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (!sigaction(signals[i], NULL, &was) && was.sa_handler != SIG_IGN)
-			sigaction(signals[i], &act, NULL);
-}
-
 void catch_interrupts(void)
 {
 	/* With SIGCHLD ignored, as it may be inherited, nobody could be waited for. */
 	signal(SIGCHLD, SIG_DFL);
-	set_interrupts(interrupt);
+	/* nohup lets the command go on, too. */
+	interrupts_to(interrupt);
 }
 
 /* ---- one run ---- */
@@ -179,7 +167,7 @@ static void child(const struct active *a, char **command, int go, int result)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setpgid(0, 0);
-	set_interrupts(SIG_DFL);
+	interrupts_to(SIG_DFL);
 	/* One that came before was only taken note of. */
 	if (interrupted)
 		_exit(127);

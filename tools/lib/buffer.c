@@ -41,6 +41,8 @@ void *buffer_new(uint64_t bytes)
 	}
 	/* Large pages leave fewer misses of the TLB, which may count as loads. */
 	madvise(b, bytes, MADV_HUGEPAGE);
+	/* For a child it would be copied on write: the next store to each page is a fault. */
+	madvise(b, bytes, MADV_DONTFORK);
 	memset(b, 0, bytes);
 	return b;
 }

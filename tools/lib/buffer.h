@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define LINE_BYTES	64u	/* of a cache */
+
 /*
  * buffer_fits: half of what is free is enough for @bytes; complains otherwise. A machine
  * that swaps, or kills, measures nothing.

@@ -41,6 +41,7 @@ int commands_run(const struct command *commands, size_t n, int argc, char **argv
 int cmd_trace(int argc, char **argv);
 int cmd_cit(int argc, char **argv);
 int cmd_active(int argc, char **argv);
+int cmd_guarantee(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 /* complain: "memio NAME: TEXT" to stderr; with what can be done about it */

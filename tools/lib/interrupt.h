@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* SIGINT, SIGTERM and SIGHUP: what runs is to end soon, and as if it had not caught them */
+#ifndef MEMIO_INTERRUPT_H
+#define MEMIO_INTERRUPT_H
+
+#include <signal.h>
+
+/* The one that came; 0: none */
+extern volatile sig_atomic_t interrupted;
+
+/* interrupts_to: a handler for them; one that is ignored stays so, as nohup has it */
+void interrupts_to(void (*handler)(int sig));
+/* interrupts_catch: from now on @interrupted has it */
+void interrupts_catch(void);
+/* interrupts_end: the process, by the signal that came, as a shell expects it; if one did */
+void interrupts_end(void);
+
+#endif /* MEMIO_INTERRUPT_H */
