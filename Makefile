@@ -73,7 +73,7 @@ bench-accuracy:	## memio's figures against the truth: make bench-accuracy ARGS='
 	@benchmarks/accuracy/accuracy $(ARGS)
 
 .PHONY: bench-policy
-bench-policy:	## what limits and guarantees give back: make bench-policy ARGS='--runs 3 isolation'
+bench-policy:	## limits held, and what they give back: make bench-policy ARGS='--runs 3 isolation'
 	@benchmarks/policy/policy $(ARGS)
 
 .PHONY: bench-overhead

@@ -8,10 +8,11 @@
  *	add	loads from two thirds of it and stores to the last one (STREAM's add, and triad)
  *	chase	each load has the next one's address; no two next to each other
  *
- * It does 64 lines in each PERIOD of so many ns, and computes until the next one begins;
- * if it is late by more than that, it is not made up for. So it wants less than the memory
- * gives, and how fast the emulator is does not matter. 0: as fast as it can. (copy touches
- * 64 lines, of which half are written back as well; add 63.) TAG is who it is in the
+ * It does 4096 lines (256 KiB) in each PERIOD of so many ns, as if it were a frame of a film, and
+ * sleeps until the next one begins; if it is late by more than that, it is not made up
+ * for. So it wants less than the memory gives, and how fast the emulator is does not
+ * matter. 0: as fast as it can. (copy touches 4096 lines, of which half are written back as
+ * well; add 4095.) TAG is who it is in the
  * machine's ledger. When it has been through its buffer once it makes /run/traffic.TAG.
  */
 #define _GNU_SOURCE
@@ -31,32 +32,34 @@ typedef uint64_t u64;
 #define BUFFER	(4ul << 20)	/* the cache has 640 KiB */
 #define LINE	64ul
 #define LINES	(BUFFER / LINE)
-#define STEP	64
+#define STEP	4096
 
 static volatile u64 *line(char *buf, u64 i)
 {
 	return (volatile u64 *)(buf + i * LINE);
 }
 
+#define NS	1000000000ull
+
 static u64 now_ns(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
+	return t.tv_sec * NS + t.tv_nsec;
 }
 
-static void compute(u64 period)
+static void pause_until_next(u64 period)
 {
 	static u64 begun;
-	u64 now;
+	u64 now = now_ns();
+	struct timespec t;
 
 	if (!period)
 		return;
-	do
-		now = now_ns();
-	while (now < begun + period);
 	begun = now < begun + 2 * period ? begun + period : now;
+	t = (struct timespec){ .tv_sec = begun / NS, .tv_nsec = begun % NS };
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
 static void stream(char *buf, u64 period)
@@ -64,7 +67,7 @@ static void stream(char *buf, u64 period)
 	for (u64 i = 0;; i = (i + STEP) % LINES) {
 		for (u64 k = 0; k < STEP; k++)
 			(void)*line(buf, i + k);
-		compute(period);
+		pause_until_next(period);
 	}
 }
 
@@ -75,7 +78,7 @@ static void copy(char *buf, u64 period)
 	for (u64 i = 0;; i = (i + step) % part) {
 		for (u64 k = i; k < i + step; k++)
 			*line(buf, part + k) = *line(buf, k);
-		compute(period);
+		pause_until_next(period);
 	}
 }
 
@@ -86,7 +89,7 @@ static void add(char *buf, u64 period)
 	for (u64 i = 0;; i = (i + step) % part) {
 		for (u64 k = i; k < i + step; k++)
 			*line(buf, 2 * part + k) = *line(buf, k) + *line(buf, part + k);
-		compute(period);
+		pause_until_next(period);
 	}
 }
 
@@ -95,7 +98,7 @@ static void chase(char *buf, u64 period)
 	for (u64 at = 0;;) {
 		for (u64 k = 0; k < STEP; k++)
 			at = *line(buf, at);
-		compute(period);
+		pause_until_next(period);
 	}
 }
 
