@@ -558,14 +558,15 @@ static inline void memio_fork(struct task_struct *p)
 
 /**
  * memio_switch - a task leaves the CPU, blocked or preempted, of any class
- * @p:	the task: if it has an owner, what it has moved is turned into bandwidth, no
- *	more than ten times a second
+ * @p:		the task: if it has an owner, what it has moved is turned into bandwidth, no
+ *		more than ten times a second
+ * @next:	the task that comes
  *
  * Context: With the run queue's lock, interrupts off.
  */
-static inline void memio_switch(struct task_struct *p)
+static inline void memio_switch(struct task_struct *p, struct task_struct *next)
 {
-	memio_cpu_switch(p);
+	memio_cpu_switch(p, next);
 	if (memio_enabled() && unlikely(READ_ONCE(p->memio_owner)) &&
 	    time_after_eq(jiffies, p->memio_due))
 		memio_task_update(p);
@@ -639,7 +640,7 @@ static inline void memio_fork(struct task_struct *p)
 {
 }
 
-static inline void memio_switch(struct task_struct *p)
+static inline void memio_switch(struct task_struct *p, struct task_struct *next)
 {
 }
 

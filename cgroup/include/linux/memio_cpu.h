@@ -15,19 +15,20 @@ struct task_struct;
 
 DECLARE_STATIC_KEY_FALSE(memio_cpu_key);
 
-void __memio_cpu_switch(struct task_struct *p);
+void __memio_cpu_switch(struct task_struct *p, struct task_struct *next);
 void __memio_cpu_irq(struct task_struct *p, unsigned int offset);
 
 /**
  * memio_cpu_switch - a task leaves the CPU: what has missed the cache is its doing
- * @p:	the task
+ * @p:		the task
+ * @next:	the task that comes
  *
  * Context: with the run queue's lock, interrupts off.
  */
-static inline void memio_cpu_switch(struct task_struct *p)
+static inline void memio_cpu_switch(struct task_struct *p, struct task_struct *next)
 {
 	if (static_branch_unlikely(&memio_cpu_key))
-		__memio_cpu_switch(p);
+		__memio_cpu_switch(p, next);
 }
 
 /**
@@ -45,7 +46,7 @@ static inline void memio_cpu_irq(struct task_struct *p, unsigned int offset)
 
 #else
 
-static inline void memio_cpu_switch(struct task_struct *p)
+static inline void memio_cpu_switch(struct task_struct *p, struct task_struct *next)
 {
 }
 

@@ -49,9 +49,9 @@
  *	512 KiB       1 MiB   |    25,000 bytes     25,000 bytes
  *	        NMI           |  NMI            NMI, charged    NMI, charged: stopped
  *
- * The period is not changed at a switch, which would cost writes to registers
- * each time. So who comes after one that has no limit and reads fast may have more than
- * its chunk, once, for which it is stopped the longer. There is a least and a largest chunk.
+ * At a switch it is changed only if who comes has a limit, and a smaller chunk than what there
+ * is: by an interrupt that comes as soon as the switch is over, as it takes writes to registers.
+ * There is a least and a largest chunk.
  * It also doubles, chunk or not, while a task that should have stopped goes on, because it copies
  * something in the kernel, or never stops (a real-time task). Still, at half of as many overflows
  * in a tick as have perf stop the counter, the tick has to do; and so it has where perf
@@ -70,7 +70,8 @@
  * struct is its own, with interrupts off, but for what others only read (@read,
  * @paid, @line). Events are freed by RCU, and are looked up with interrupts off: who sees
  * one that is about to go finds it inactive. The overflow's NMI only reads groups' rates, sets
- * the event's period, and asks for an interrupt.
+ * the event's period, and asks for an interrupt. Whoever sets it otherwise stops the PMU
+ * meanwhile.
  */
 
 #include <linux/cpu.h>
@@ -95,6 +96,8 @@
 /* Lines between two overflows, where something is limited: 16 KiB, and 1 MiB */
 #define MEMIO_CHUNK_LEAST	256
 #define MEMIO_CHUNK_MOST	16384
+/* where there were too many of late: 16 MiB */
+#define MEMIO_CHUNK_REST	(16 * MEMIO_CHUNK_MOST)
 /* and where nothing is: 64 GiB */
 #define MEMIO_CHUNK_NONE	BIT(30)
 /* Not more often on behalf of who has no limit: at some microseconds each, a few percent */
@@ -140,6 +143,112 @@ static bool memio_cpu_limits;		/* somebody has a limit to what CPUs read */
 
 static void cpu_work_fn(struct work_struct *work);
 static DECLARE_DELAYED_WORK(cpu_work, cpu_work_fn);
+
+/* ---- overflows ---- */
+
+/* The interrupt is all there is to it: __memio_cpu_irq() has been called as it began. */
+static void cpu_charge_fn(struct irq_work *work)
+{
+}
+
+static DEFINE_PER_CPU(struct irq_work, cpu_charge) = IRQ_WORK_INIT_HARD(cpu_charge_fn);
+
+/* Lines to the next one, for a task that may read so many bytes before it is charged. */
+static u64 cpu_chunk(u64 bytes)
+{
+	return clamp(bytes / MEMIO_LINE_BYTES, MEMIO_CHUNK_LEAST, MEMIO_CHUNK_MOST);
+}
+
+/* Bytes that a task may read before it is charged; U64_MAX: it has no limit. */
+static u64 task_chunk(struct task_struct *p, bool *stopped)
+{
+	*stopped = false;
+	return p->flags & PF_KTHREAD ? U64_MAX :
+				       memio_limit_chunk(memio_task_or_group(p), stopped);
+}
+
+/* Whether the counter overflows later than @p is to be charged, and need not. */
+static bool too_late(const struct perf_event *event, struct task_struct *p, u64 *lines)
+{
+	u64 period = READ_ONCE(event->hw.sample_period), bytes;
+	bool stopped;
+
+	if (period <= MEMIO_CHUNK_LEAST || period > MEMIO_CHUNK_MOST)
+		return false;
+	bytes = task_chunk(p, &stopped);
+	*lines = cpu_chunk(bytes);
+	return bytes != U64_MAX && *lines < period;
+}
+
+static void cpu_shorten_fn(struct irq_work *work)
+{
+	struct perf_event *event = READ_ONCE(this_cpu_ptr(&memio_cpus)->event);
+	u64 lines;
+
+	if (!event || !too_late(event, current, &lines))
+		return;
+	/* No overflow comes meanwhile. */
+	perf_pmu_disable(event->pmu);
+	perf_event_period_local(event, lines);
+	perf_pmu_enable(event->pmu);
+}
+
+static DEFINE_PER_CPU(struct irq_work, cpu_shorten) = IRQ_WORK_INIT_HARD(cpu_shorten_fn);
+
+/* @p is about to have the CPU. */
+static void cpu_comes_to(struct memio_cpu *c, struct task_struct *p)
+{
+	struct perf_event *event = READ_ONCE(c->event);
+	u64 lines;
+
+	if (event && too_late(event, p, &lines))
+		irq_work_queue(this_cpu_ptr(&cpu_shorten));
+}
+
+/* Lines to the next one, after which the task is to be charged, if it has a limit. */
+static u64 cpu_next(struct memio_cpu *c, const struct perf_event *event, u64 now)
+{
+	u64 before = event->hw.sample_period * MEMIO_LINE_BYTES;
+	bool stopped;
+	u64 bytes = task_chunk(current, &stopped);
+
+	if (bytes == U64_MAX) {
+		/* Who has a limit may come next. */
+		return cpu_chunk(now - c->overflow_ns < MEMIO_OVERFLOW_NS ? before * 2 :
+									    before / 2);
+	}
+	irq_work_queue(this_cpu_ptr(&cpu_charge));
+	return cpu_chunk(stopped ? max(bytes, before * 2) : bytes);
+}
+
+/* In an NMI, on the event's CPU. */
+static void cpu_overflow(struct perf_event *event, struct perf_sample_data *data,
+			 struct pt_regs *regs)
+{
+	u64 often = event->hw.interrupts;
+	u64 most = DIV_ROUND_UP(READ_ONCE(sysctl_perf_event_sample_rate), HZ);
+	u64 now = local_clock(), lines = MEMIO_CHUNK_NONE;
+	struct memio_cpu *c = this_cpu_ptr(&memio_cpus);
+
+	/* perf's MAX_INTERRUPTS: it counts nothing until the tick. */
+	if (unlikely(often == U64_MAX))
+		WRITE_ONCE(c->lost, true);
+	if (READ_ONCE(memio_cpu_limits) && most >= MEMIO_OVERFLOWS_LEAST) {
+		lines = cpu_next(c, event, now);
+		if (unlikely(often > most / 2)) {
+			lines = MEMIO_CHUNK_REST;
+			/* Or there may be none, which begins to count them anew. */
+			tick_dep_set_cpu(smp_processor_id(), TICK_DEP_BIT_PERF_EVENTS);
+		}
+	}
+	c->overflow_ns = now;
+	perf_event_period_local(event, lines);
+}
+
+static u64 cpu_period(void)
+{
+	return READ_ONCE(memio_cpu_limits) ? MEMIO_CHUNK_MOST : MEMIO_CHUNK_NONE;
+}
 
 /* ---- counting ---- */
 
@@ -238,19 +347,24 @@ static void cpu_account(struct memio_cpu *c, struct task_struct *p)
 
 /**
  * __memio_cpu_switch - charge a task with what missed the cache since the last look
- * @p:	the task, which leaves this CPU; also the idle task or a kernel thread
+ * @p:		the task, which leaves this CPU; also the idle task or a kernel thread
+ * @next:	the task that comes
  *
  * What memio_cpu_switch() calls while somebody wants to know. It takes no lock but that of a
  * limit's line, allocates nothing and wakes nobody.
  *
  * Context: scheduler, with interrupts off and this run queue's lock.
  */
-void __memio_cpu_switch(struct task_struct *p)
+void __memio_cpu_switch(struct task_struct *p, struct task_struct *next)
 {
-	cpu_account(this_cpu_ptr(&memio_cpus), p);
+	struct memio_cpu *c = this_cpu_ptr(&memio_cpus);
+
+	cpu_account(c, p);
 	/* No interrupt has to have ended that. */
 	if (is_idle_task(p))
 		memio_limit_counted();
+	if (READ_ONCE(memio_cpu_limits))
+		cpu_comes_to(c, next);
 }
 
 /**
@@ -408,67 +522,6 @@ bool memio_cpu_valid(void)
 	return true;
 }
 
-/* ---- overflows ---- */
-
-/* The interrupt is all there is to it: __memio_cpu_irq() has been called as it began. */
-static void cpu_charge_fn(struct irq_work *work)
-{
-}
-
-static DEFINE_PER_CPU(struct irq_work, cpu_charge) = IRQ_WORK_INIT_HARD(cpu_charge_fn);
-
-/* Lines to the next one, for a task that may read so many bytes before it is charged. */
-static u64 cpu_chunk(u64 bytes)
-{
-	return clamp(bytes / MEMIO_LINE_BYTES, MEMIO_CHUNK_LEAST, MEMIO_CHUNK_MOST);
-}
-
-/* Lines to the next one, after which the task is to be charged, if it has a limit. */
-static u64 cpu_next(struct memio_cpu *c, const struct perf_event *event, u64 now)
-{
-	u64 bytes = U64_MAX, before = event->hw.sample_period * MEMIO_LINE_BYTES;
-	bool stopped = false;
-
-	if (!(current->flags & PF_KTHREAD))
-		bytes = memio_limit_chunk(memio_task_or_group(current), &stopped);
-	if (bytes == U64_MAX) {
-		/* Who has a limit may come next. */
-		return cpu_chunk(now - c->overflow_ns < MEMIO_OVERFLOW_NS ? before * 2 :
-									    before / 2);
-	}
-	irq_work_queue(this_cpu_ptr(&cpu_charge));
-	return cpu_chunk(stopped ? max(bytes, before * 2) : bytes);
-}
-
-/* In an NMI, on the event's CPU. */
-static void cpu_overflow(struct perf_event *event, struct perf_sample_data *data,
-			 struct pt_regs *regs)
-{
-	u64 often = event->hw.interrupts;
-	u64 most = DIV_ROUND_UP(READ_ONCE(sysctl_perf_event_sample_rate), HZ);
-	u64 now = local_clock(), lines = MEMIO_CHUNK_NONE;
-	struct memio_cpu *c = this_cpu_ptr(&memio_cpus);
-
-	/* perf's MAX_INTERRUPTS: it counts nothing until the tick. */
-	if (unlikely(often == U64_MAX))
-		WRITE_ONCE(c->lost, true);
-	if (READ_ONCE(memio_cpu_limits) && most >= MEMIO_OVERFLOWS_LEAST) {
-		lines = cpu_next(c, event, now);
-		if (unlikely(often > most / 2)) {
-			lines = MEMIO_CHUNK_MOST * 16;
-			/* Or there may be none, which begins to count them anew. */
-			tick_dep_set_cpu(smp_processor_id(), TICK_DEP_BIT_PERF_EVENTS);
-		}
-	}
-	c->overflow_ns = now;
-	perf_event_period_local(event, lines);
-}
-
-static u64 cpu_period(void)
-{
-	return READ_ONCE(memio_cpu_limits) ? MEMIO_CHUNK_MOST : MEMIO_CHUNK_NONE;
-}
-
 /* ---- arming ---- */
 
 /* On the event's CPU, with interrupts off: what it has counted so far is nobody's. */
@@ -494,7 +547,7 @@ static void cpu_arm(unsigned int cpu)
 	};
 	struct memio_cpu *c = per_cpu_ptr(&memio_cpus, cpu);
 	struct perf_event *event = c->event;
-	bool lost;
+	bool lost, has, limits = attr.sample_period != MEMIO_CHUNK_NONE;
 
 	if (event) {
 		/* The CPU may set it meanwhile: that is a loss, too, of the next second. */
@@ -504,8 +557,8 @@ static void cpu_arm(unsigned int cpu)
 			/* does nothing unless it is in the error state */
 			perf_event_enable(event);
 		/* What its overflows have made of it is not in @attr. */
-		if ((READ_ONCE(event->hw.sample_period) == MEMIO_CHUNK_NONE) !=
-		    (attr.sample_period == MEMIO_CHUNK_NONE))
+		has = READ_ONCE(event->hw.sample_period) != MEMIO_CHUNK_NONE;
+		if (has != limits)
 			perf_event_period(event, attr.sample_period);
 		return;
 	}
