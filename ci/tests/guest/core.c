@@ -22,6 +22,7 @@
  *		   perf counts, and what memio says that it has read and written back
  *	windows TAG MS SECONDS  reads memory, and prints the most bytes that it has read in
  *		   any MS milliseconds
+ *	bursts TAG BYTES MS  reads so much, so often, until it is killed
  *	marks MS  puts a mark (b) into the ledger so often, until it is killed
  *
  * Prints "ok TEXT" or "not ok TEXT" for each check; the caller numbers them.
@@ -1477,6 +1478,20 @@ static int windows(u64 tag, u64 ms, u64 seconds)
 	return 0;
 }
 
+/* bursts TAG BYTES MS */
+static _Noreturn void bursts(u64 tag, u64 bytes, unsigned int ms)
+{
+	const struct timespec nap = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
+	char *buf = map(BIG, MAP_POPULATE);
+
+	ledger_open();
+	ledger_tag(tag);
+	for (u64 at = 0;; at = (at + bytes) % (BIG - bytes + 1) & -LINE) {
+		load_apart(buf + at, LINE, bytes / LINE);
+		nanosleep(&nap, NULL);
+	}
+}
+
 /* marks MS */
 static __attribute__((noreturn)) void marks(unsigned int ms)
 {
@@ -1492,7 +1507,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2) {
 		fprintf(stderr,
-			"usage: core GROUP... | dram BYTES_PER_S | run WORK [N] | task TAG WORK BYTES N | paced TAG BYTES TURNS | windows TAG MS SECONDS | marks MS\n");
+			"usage: core GROUP... | dram BYTES_PER_S | run WORK [N] | task TAG WORK BYTES N | paced TAG BYTES TURNS | windows TAG MS SECONDS | bursts TAG BYTES MS | marks MS\n");
 		return 2;
 	}
 	if (!strcmp(argv[1], "task") && argc == 6)
@@ -1504,6 +1519,9 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "windows") && argc == 5)
 		return windows(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10),
 			       strtoul(argv[4], NULL, 10));
+	if (!strcmp(argv[1], "bursts") && argc == 5)
+		bursts(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10),
+		       strtoul(argv[4], NULL, 10));
 	if (!strcmp(argv[1], "marks") && argc == 3)
 		marks(strtoul(argv[2], NULL, 10));
 	if (!strcmp(argv[1], "run"))
