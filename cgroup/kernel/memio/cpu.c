@@ -42,20 +42,18 @@
  * A task that never gives up its CPU would read on until the next tick, in 1 ms some 10 MB,
  * whatever its limit. So where there are limits the counter has an overflow: after a chunk
  * (memio_limit_chunk()) if it comes upon a task with a limit, which then is charged
- * as with any other interrupt, namely that which the NMI asks for. If it comes upon another it is
- * after twice what it was if that has taken less than MEMIO_OVERFLOW_NS, or half:
+ * as with any other interrupt, namely that which the NMI asks for. If it comes upon another, the
+ * next is after the largest chunk that there is; and when the CPU turns to a task whose chunk
+ * is smaller, the period is cut, by an interrupt as soon as the switch is over:
  *
  *	task without a limit  | task with 100 MB/s
- *	512 KiB       1 MiB   |    25,000 bytes     25,000 bytes
- *	        NMI           |  NMI            NMI, charged    NMI, charged: stopped
+ *	16 KiB         1 MiB  |          25,000 bytes     25,000 bytes
+ *	        NMI           | cut      NMI, charged     NMI, charged: stopped
  *
- * At a switch it is changed only if who comes has a limit, and a smaller chunk than what there
- * is: by an interrupt that comes as soon as the switch is over, as it takes writes to registers.
- * There is a least and a largest chunk.
- * It also doubles, chunk or not, while a task that should have stopped goes on, because it copies
- * something in the kernel, or never stops (a real-time task). Still, at half of as many overflows
- * in a tick as have perf stop the counter, the tick has to do; and so it has where perf
- * allows no more than a few.
+ * There is a least chunk, too. It doubles while a task that should have stopped goes on, because it
+ * copies something in the kernel, or never stops (a real-time task). Still, at half of as many
+ * overflows in a tick as have perf stop the counter, the tick has to do; and so it has
+ * where perf allows no more than a few.
  *
  * When counters are not there
  *
@@ -100,8 +98,6 @@
 #define MEMIO_CHUNK_REST	(16 * MEMIO_CHUNK_MOST)
 /* and where nothing is: 64 GiB */
 #define MEMIO_CHUNK_NONE	BIT(30)
-/* Not more often on behalf of who has no limit: at some microseconds each, a few percent */
-#define MEMIO_OVERFLOW_NS	(100 * NSEC_PER_USEC)
 /* Fewer in a tick are not worth while. */
 #define MEMIO_OVERFLOWS_LEAST	8
 
@@ -167,27 +163,33 @@ static u64 task_chunk(struct task_struct *p, bool *stopped)
 				       memio_limit_chunk(memio_task_or_group(p), stopped);
 }
 
-/* Whether the counter overflows later than @p is to be charged, and need not. */
-static bool too_late(const struct perf_event *event, struct task_struct *p, u64 *lines)
+/* Whether the counter overflows later than @p is to be charged, for no good reason. */
+static bool too_late(const struct memio_cpu *c, const struct perf_event *event,
+		     struct task_struct *p, u64 *lines)
 {
 	u64 period = READ_ONCE(event->hw.sample_period), bytes;
 	bool stopped;
 
-	if (period <= MEMIO_CHUNK_LEAST || period > MEMIO_CHUNK_MOST)
+	if (period <= MEMIO_CHUNK_LEAST || READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE)
+		return false;
+	/* That is for what was left of a tick. */
+	if (period > MEMIO_CHUNK_MOST &&
+	    (period > MEMIO_CHUNK_REST || local_clock() - c->overflow_ns < TICK_NSEC))
 		return false;
 	bytes = task_chunk(p, &stopped);
 	*lines = cpu_chunk(bytes);
-	return bytes != U64_MAX && *lines < period;
+	return !stopped && bytes != U64_MAX && *lines < period;
 }
 
 static void cpu_shorten_fn(struct irq_work *work)
 {
-	struct perf_event *event = READ_ONCE(this_cpu_ptr(&memio_cpus)->event);
+	struct memio_cpu *c = this_cpu_ptr(&memio_cpus);
+	struct perf_event *event = READ_ONCE(c->event);
 	u64 lines;
 
-	if (!event || !too_late(event, current, &lines))
+	if (!event || !too_late(c, event, current, &lines))
 		return;
-	/* No overflow comes meanwhile. */
+	/* No overflow begins meanwhile. */
 	perf_pmu_disable(event->pmu);
 	perf_event_period_local(event, lines);
 	perf_pmu_enable(event->pmu);
@@ -201,22 +203,19 @@ static void cpu_comes_to(struct memio_cpu *c, struct task_struct *p)
 	struct perf_event *event = READ_ONCE(c->event);
 	u64 lines;
 
-	if (event && too_late(event, p, &lines))
+	if (event && too_late(c, event, p, &lines))
 		irq_work_queue(this_cpu_ptr(&cpu_shorten));
 }
 
 /* Lines to the next one, after which the task is to be charged, if it has a limit. */
-static u64 cpu_next(struct memio_cpu *c, const struct perf_event *event, u64 now)
+static u64 cpu_next(const struct perf_event *event)
 {
-	u64 before = event->hw.sample_period * MEMIO_LINE_BYTES;
+	u64 before = event->hw.sample_period * MEMIO_LINE_BYTES, bytes;
 	bool stopped;
-	u64 bytes = task_chunk(current, &stopped);
 
-	if (bytes == U64_MAX) {
-		/* Who has a limit may come next. */
-		return cpu_chunk(now - c->overflow_ns < MEMIO_OVERFLOW_NS ? before * 2 :
-									    before / 2);
-	}
+	bytes = task_chunk(current, &stopped);
+	if (bytes == U64_MAX)
+		return MEMIO_CHUNK_MOST;
 	irq_work_queue(this_cpu_ptr(&cpu_charge));
 	return cpu_chunk(stopped ? max(bytes, before * 2) : bytes);
 }
@@ -227,21 +226,21 @@ static void cpu_overflow(struct perf_event *event, struct perf_sample_data *data
 {
 	u64 often = event->hw.interrupts;
 	u64 most = DIV_ROUND_UP(READ_ONCE(sysctl_perf_event_sample_rate), HZ);
-	u64 now = local_clock(), lines = MEMIO_CHUNK_NONE;
+	u64 lines = MEMIO_CHUNK_NONE;
 	struct memio_cpu *c = this_cpu_ptr(&memio_cpus);
 
 	/* perf's MAX_INTERRUPTS: it counts nothing until the tick. */
 	if (unlikely(often == U64_MAX))
 		WRITE_ONCE(c->lost, true);
 	if (READ_ONCE(memio_cpu_limits) && most >= MEMIO_OVERFLOWS_LEAST) {
-		lines = cpu_next(c, event, now);
+		lines = cpu_next(event);
 		if (unlikely(often > most / 2)) {
 			lines = MEMIO_CHUNK_REST;
 			/* Or there may be none, which begins to count them anew. */
 			tick_dep_set_cpu(smp_processor_id(), TICK_DEP_BIT_PERF_EVENTS);
 		}
 	}
-	c->overflow_ns = now;
+	c->overflow_ns = local_clock();
 	perf_event_period_local(event, lines);
 }
 
