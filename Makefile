@@ -54,6 +54,10 @@ check-series:	## build and boot the kernel after each patch of the series (25 mi
 check-selftests: ## the kernel's own selftests: the same on the patched kernel as on stock?
 	@ci/kernel/selftests
 
+.PHONY: check-perf
+check-perf:	## perf's own tests: the same on the patched kernel as on stock?
+	@ci/kernel/selftests --perf
+
 .PHONY: mutants
 mutants:	## which test fails without which hook (an hour): make mutants HOOKS='memio_skb_rx'
 	@ci/mutants $(HOOKS)
