@@ -176,7 +176,12 @@ static void add_sums(struct memio_sums *past, struct memio_sums *s)
 
 	atomic64_add(atomic64_read(&s->cpu_read), &past->cpu_read);
 	atomic64_add(atomic64_read(&s->cpu_write), &past->cpu_write);
-	for (a = s->accounts, s->accounts = NULL; a; a = next) {
+	/* Its id still names it: who acts for it may be at memio_owner_update(). */
+	raw_spin_lock(&s->lock);
+	a = s->accounts;
+	s->accounts = NULL;
+	raw_spin_unlock(&s->lock);
+	for (; a; a = next) {
 		next = a->next;
 		raw_spin_lock(&past->lock);
 		for (sum = past->accounts; sum; sum = sum->next)
@@ -537,10 +542,11 @@ static bool make_owner(struct task_struct *p)
 	unsigned long flags;
 	bool done;
 
-	/* One that is being made has no group yet; it becomes an owner when it has. */
-	if (READ_ONCE(p->flags) & PF_KTHREAD || READ_ONCE(p->__state) & TASK_NEW ||
-	    READ_ONCE(p->memio_owner))
+	if (READ_ONCE(p->flags) & PF_KTHREAD || READ_ONCE(p->memio_owner))
 		return true;
+	/* It has no group yet, or it had before CPUs were counted. */
+	if (READ_ONCE(p->__state) & TASK_NEW)
+		return false;
 	/* With the lock it is not gone, and won't be before it has got its id. */
 	if (!lock_task_sighand(p, &flags))
 		return true;
@@ -556,7 +562,8 @@ static bool make_owner(struct task_struct *p)
  * A process at a time, so that nobody waits for all of them.
  *
  * Context: process, may sleep.
- * Return: false if for some there was no id or no memory; they are to be tried again.
+ * Return: false if for some there was no id or no memory, or they are just being made; they
+ * are to be tried again.
  */
 bool memio_all_owners(void)
 {
@@ -743,9 +750,13 @@ void memio_owner_move(struct task_struct *p, struct memio_cgroup *g)
 {
 	struct memio_owner *old, *new;
 	unsigned long flags;
+	bool none;
 
 	/* One that becomes an owner from here on does so in its new group. */
-	if (!READ_ONCE(p->memio_owner))
+	raw_spin_lock_irqsave(&owners_lock, flags);
+	none = !p->memio_owner;
+	raw_spin_unlock_irqrestore(&owners_lock, flags);
+	if (none)
 		return;
 	new = alloc_owner(NULL, GFP_KERNEL);
 

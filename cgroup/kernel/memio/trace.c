@@ -229,17 +229,20 @@ struct memio_trace *memio_trace_here(void)
 }
 
 /**
- * memio_trace_counter - which counter a trace's event has
+ * memio_trace_counter - which counter has a trace's event that writes records itself
  * @t:	the trace
  *
  * Context: on its CPU, with interrupts off, or NMI.
- * Return: its number, or -1.
+ * Return: its number, or -1 if there is none now: another's event may have what it had.
  */
 int memio_trace_counter(const struct memio_trace *t)
 {
 	const struct perf_event *event = READ_ONCE(t->event);
 
-	return event ? READ_ONCE(event->hw.idx) : -1;
+	if (t->set.mode != MEMIO_TRACE_PEBS || !event ||
+	    READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE)
+		return -1;
+	return READ_ONCE(event->hw.idx);
 }
 
 /**
@@ -318,12 +321,22 @@ static void batch_begin(struct memio_batch *b)
 	b->closed = false;
 }
 
+/* With interrupts off, or the clocks were not read at a time. */
+static void batch_end(struct memio_batch *b)
+{
+	b->now.tsc = rdtsc();
+	b->now.mono_ns = ktime_get_ns();
+	b->now.real_ns = ktime_get_real_ns();
+}
+
 /* Exchanges the batches, unless the other one is still being worked on. */
 static void trace_swap(struct memio_trace *t)
 {
 	struct memio_batch *b = t->fill;
 	struct memio_batch *other = &t->batch[b == &t->batch[0]];
 
+	/* With the one in trace_work(): either we see that it is free, or it that ours is full. */
+	smp_mb();
 	/* Pairs with the release in trace_work(): it has been read. */
 	if (smp_load_acquire(&t->full))
 		return;
@@ -334,9 +347,7 @@ static void trace_swap(struct memio_trace *t)
 	barrier();
 	if (b->closed)
 		stage_turn(t, current);
-	b->now.tsc = rdtsc();
-	b->now.mono_ns = ktime_get_ns();
-	b->now.real_ns = ktime_get_real_ns();
+	batch_end(b);
 	WRITE_ONCE(t->full, b);
 	/* orders the batch before the work */
 	queue_work(trace_wq, &t->work);
@@ -452,10 +463,13 @@ static void trace_work(struct work_struct *work)
 	put_batch(t, t->full);
 	/* Pairs with the acquire in trace_swap(). */
 	smp_store_release(&t->full, NULL);
+	/* See trace_swap(). */
+	smp_mb();
 	/* It got full meanwhile, and could not be exchanged. */
 	if (batch_due(t) && !READ_ONCE(t->halting))
 		irq_work_queue_on(&t->swap, t->cpu);
-	if (readable(t) && wq_has_sleeper(&t->wait))
+	/* In this order: who goes to sleep may have lowered the watermark before. */
+	if (wq_has_sleeper(&t->wait) && readable(t))
 		wake_up_interruptible_poll(&t->wait, EPOLLIN | EPOLLRDNORM);
 }
 
@@ -488,6 +502,10 @@ static void trace_flush(struct memio_trace *t)
 
 /* ---- beginning and end ---- */
 
+/*
+ * Not in the CPU hotplug lock: perf turns static keys. If the CPU goes before it is enabled,
+ * it never counts.
+ */
 static int trace_event(struct memio_trace *t)
 {
 	struct perf_event_attr attr = {
@@ -496,6 +514,7 @@ static int trace_event(struct memio_trace *t)
 		.config = t->set.config,
 		.sample_period = t->set.period,
 		.pinned = 1,
+		.disabled = 1,
 		.exclude_user = !t->set.user,
 		.exclude_kernel = !t->set.kernel,
 	};
@@ -510,12 +529,7 @@ static int trace_event(struct memio_trace *t)
 	event = perf_event_create_kernel_counter(&attr, t->cpu, NULL, overflow, t);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
-	/* Somebody else has pinned what this would need. */
-	if (READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE) {
-		perf_event_release_kernel(event);
-		return -ENOSPC;
-	}
-	WRITE_ONCE(t->event, event);
+	t->event = event;
 	return 0;
 }
 
@@ -523,6 +537,7 @@ static int trace_event(struct memio_trace *t)
 static void trace_halt(struct memio_trace *t)
 {
 	struct perf_event *event = t->event;
+	unsigned long flags;
 
 	lockdep_assert_held(&trace_lock);
 	if (t->halted)
@@ -536,8 +551,14 @@ static void trace_halt(struct memio_trace *t)
 	WRITE_ONCE(t->event, NULL);
 	if (event)
 		perf_event_release_kernel(event);
-	irq_work_sync(&t->swap);
-	flush_work(&t->work);
+	/* What was being worked on may have had the batches exchanged once more. */
+	for (int i = 0; i < 2; i++) {
+		irq_work_sync(&t->swap);
+		flush_work(&t->work);
+	}
+	local_irq_save(flags);
+	batch_end(t->fill);
+	local_irq_restore(flags);
 	put_batch(t, t->fill);
 	memio_trace_stop(&t->writer);
 	WRITE_ONCE(t->halted, true);
@@ -546,6 +567,9 @@ static void trace_halt(struct memio_trace *t)
 
 static void trace_free(struct memio_trace *t)
 {
+	/* of one that has not begun */
+	if (t->event)
+		perf_event_release_kernel(t->event);
 	for (int i = 0; i < 2; i++) {
 		kvfree(t->batch[i].tsc);
 		kvfree(t->batch[i].turn);
@@ -593,7 +617,9 @@ static struct memio_trace *trace_alloc(unsigned int cpu)
 	if (!t)
 		return ERR_PTR(-ENOMEM);
 	t->cpu = cpu;
+	mutex_lock(&trace_lock);
 	t->set = settings;
+	mutex_unlock(&trace_lock);
 	pages = (offset + t->set.words * sizeof(u32)) >> PAGE_SHIFT;
 	ret = account_locked_vm(current->mm, pages, true);
 	if (ret)
@@ -634,32 +660,26 @@ free:
 	return ERR_PTR(ret);
 }
 
-static int trace_open(unsigned int cpu, struct memio_trace **opened)
+static int trace_open(struct memio_trace *t)
 {
-	struct memio_trace *t;
-	int ret = 0;
-
 	lockdep_assert_cpus_held();
 	lockdep_assert_held(&trace_lock);
 
-	if (!cpu_online(cpu))
+	if (!cpu_online(t->cpu))
 		return -ENODEV;
-	if (per_cpu(open_traces, cpu))
+	if (per_cpu(open_traces, t->cpu))
 		return -EBUSY;
-	t = trace_alloc(cpu);
-	if (IS_ERR(t))
-		return PTR_ERR(t);
-	smp_call_function_single(cpu, start_here, t, true);
-	if (t->set.mode != MEMIO_TRACE_SYNTHETIC)
-		ret = trace_event(t);
-	if (ret) {
-		trace_halt(t);
-		trace_free(t);
-		return ret;
+	smp_call_function_single(t->cpu, start_here, t, true);
+	if (t->event) {
+		perf_event_enable(t->event);
+		/* Somebody else has pinned what this would need. */
+		if (READ_ONCE(t->event->state) != PERF_EVENT_STATE_ACTIVE) {
+			trace_halt(t);
+			return -ENOSPC;
+		}
 	}
 	queue_delayed_work(trace_wq, &t->second, HZ);
-	per_cpu(open_traces, cpu) = t;
-	*opened = t;
+	per_cpu(open_traces, t->cpu) = t;
 	return 0;
 }
 
@@ -690,6 +710,28 @@ static void turns_end(void)
 
 /* ---- files ---- */
 
+static struct memio_trace *ring_begin(unsigned int cpu)
+{
+	struct memio_trace *t = trace_alloc(cpu);
+	int ret = 0;
+
+	if (IS_ERR(t))
+		return t;
+	if (t->set.mode != MEMIO_TRACE_SYNTHETIC)
+		ret = trace_event(t);
+	if (!ret) {
+		cpus_read_lock();
+		mutex_lock(&trace_lock);
+		ret = trace_open(t);
+		mutex_unlock(&trace_lock);
+		cpus_read_unlock();
+	}
+	if (!ret)
+		return t;
+	trace_free(t);
+	return ERR_PTR(ret);
+}
+
 static int ring_open(struct inode *inode, struct file *file)
 {
 	struct memio_trace *t;
@@ -702,14 +744,10 @@ static int ring_open(struct inode *inode, struct file *file)
 	ret = turns_begin();
 	if (ret)
 		return ret;
-	cpus_read_lock();
-	mutex_lock(&trace_lock);
-	ret = trace_open((unsigned long)inode->i_private, &t);
-	mutex_unlock(&trace_lock);
-	cpus_read_unlock();
-	if (ret) {
+	t = ring_begin((unsigned long)inode->i_private);
+	if (IS_ERR(t)) {
 		turns_end();
-		return ret;
+		return PTR_ERR(t);
 	}
 	file->private_data = t;
 	return nonseekable_open(inode, file);
