@@ -465,7 +465,7 @@ static inline void memio_descriptors(struct request *rq, unsigned int to,
  * memio_folio_dirtied - a clean folio has become dirty
  * @folio:	the folio: the current task pays for writing it
  *
- * Context: Process.
+ * Context: Process, with the lock of the mapping's pages and interrupts off.
  */
 static inline void memio_folio_dirtied(struct folio *folio)
 {

@@ -51,7 +51,7 @@ static inline bool memio_any_stopped(void)
  * If its group has spent its limit, the task is off the run queue until there is some
  * again, or a signal for it.
  *
- * Context: Process, with no locks.
+ * Context: Process, with no locks but a virtual CPU's own.
  */
 static inline void memio_stop(void)
 {

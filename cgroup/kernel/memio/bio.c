@@ -221,7 +221,10 @@ void __memio_folio_removed(struct folio *folio)
 {
 	long i, nr = folio_nr_pages(folio);
 
-	for (i = 0; memio_at_boot && i < nr; i++)
+	/* Huge pages are never written, and there may be 262,144 in a folio. */
+	if (!memio_at_boot || folio_test_hugetlb(folio))
+		return;
+	for (i = 0; i < nr; i++)
 		set_page_tag(folio_page(folio, i), 0);
 }
 
@@ -230,7 +233,7 @@ void __memio_folio_moved(struct folio *to, struct folio *from)
 	long i, nr = folio_nr_pages(from);
 
 	/* Pages of memory that is not a file's have none. */
-	if (!memio_at_boot || folio_test_anon(from))
+	if (!memio_at_boot || folio_test_anon(from) || folio_test_hugetlb(from))
 		return;
 	for (i = 0; i < nr; i++) {
 		set_page_tag(folio_page(to, i), page_tag_of(folio_page(from, i)));

@@ -150,6 +150,7 @@ void __memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 bytes)
 		claim(skb, memio_current_owner() ?: READ_ONCE(sk->sk_memio), bytes,
 		      sk->sk_type == SOCK_STREAM ? 0 : rest_of(skb));
 }
+EXPORT_SYMBOL(__memio_skb_read);
 
 void __memio_skb_delivered(struct sock *sk, struct sk_buff *skb)
 {
@@ -223,6 +224,7 @@ void __memio_skb_tx(struct sk_buff *skb, const struct sock *sk)
 	if (!skb->memio && !skb->memio_rx)
 		skb->memio = sender(sk);
 }
+EXPORT_SYMBOL(__memio_skb_tx);
 
 void __memio_skb_piece(struct sk_buff *to, const struct sk_buff *from)
 {
