@@ -57,20 +57,29 @@ static size_t take(void *to, size_t bytes)
 
 static void read_header(struct ref_llc *llc)
 {
+	struct llc_trace_sockets two = { 0 };
 	struct llc_trace_header h;
 	const char *wrong;
 
 	if (take(&h, sizeof(h)) < sizeof(h))
 		die("not a trace: shorter than a header of %zu bytes", sizeof(h));
-	if (__builtin_bswap64(h.magic) == LLC_TRACE_MAGIC)
+	if (__builtin_bswap64(h.magic) == LLC_TRACE_MAGIC ||
+	    __builtin_bswap64(h.magic) == LLC_TRACE_MAGIC_2)
 		die("written on a machine of the other byte order; replay it there");
-	if (h.magic != LLC_TRACE_MAGIC)
+	if (h.magic != LLC_TRACE_MAGIC && h.magic != LLC_TRACE_MAGIC_2)
 		die("not a trace: it begins with 0x%016" PRIx64 " instead of 0x%016" PRIx64,
 		    h.magic, (uint64_t)LLC_TRACE_MAGIC);
 	wrong = ref_llc_init(llc, h.slices, h.sets, h.ways, h.ddio_ways, h.thread_bits + 1u);
 	if (wrong)
 		die("damaged header: %s (slices %u, sets %u, ways %u, ddio_ways %u, "
 		    "thread_bits %u)", wrong, h.slices, h.sets, h.ways, h.ddio_ways, h.thread_bits);
+	if (h.magic != LLC_TRACE_MAGIC_2)
+		return;
+	if (take(&two, sizeof(two)) < sizeof(two))
+		die("truncated: it ends within the header of two sockets");
+	wrong = ref_llc_sockets(llc, two.cpus, two.node1);
+	if (wrong || two.zero)
+		die("damaged header of two sockets: %s", wrong ? wrong : "not zero where it must be");
 }
 
 static void replay_record(struct ref_llc *llc, uint64_t record, unsigned int slice, uint64_t at)
@@ -89,6 +98,8 @@ static void replay_record(struct ref_llc *llc, uint64_t record, unsigned int sli
 	if (op >= LLC_CPU_LOAD && who >= LLC_MAX_CORES)
 		die("damaged at byte %" PRIu64 ": actor %u makes a core's access (op %u), but "
 		    "is none", at, who, op);
+	if (op >= LLC_CPU_LOAD && ref_socket_of(llc, who) >= llc->sockets)
+		die("damaged at byte %" PRIu64 ": CPU %u is of no socket", at, who);
 	if (ref_slice_of(llc->slices, line) != slice)
 		die("damaged at byte %" PRIu64 ": line 0x%" PRIx64 " in a block of slice %u, it "
 		    "belongs to slice %u", at, line, slice, ref_slice_of(llc->slices, line));
@@ -136,8 +147,9 @@ static void sum_up(const struct ref_llc *llc, struct tally *t)
 	static const struct ref_count nothing;
 	unsigned int i, who, ch;
 
-	t->slices = llc->slices;
-	for (i = 0; i < llc->slices; i++) {
+	t->sockets = llc->sockets;
+	t->slices = llc->sockets * llc->slices;
+	for (i = 0; i < t->slices; i++) {
 		const struct ref_slice *s = &llc->slice[i];
 
 		for (who = 0; who < LLC_ACTORS; who++) {
@@ -152,8 +164,8 @@ static void sum_up(const struct ref_llc *llc, struct tally *t)
 			t->dirty_lines[who] += ref_dirty_lines(llc, i, who);
 		}
 		for (ch = 0; ch < LLC_CHANNELS; ch++) {
-			t->dram_read += s->dram_read[ch];
-			t->dram_write += s->dram_write[ch];
+			t->dram_read[i / llc->slices] += s->dram_read[ch];
+			t->dram_write[i / llc->slices] += s->dram_write[ch];
 		}
 		t->victims_m[i] = s->victims_m;
 	}

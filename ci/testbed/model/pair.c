@@ -32,9 +32,9 @@ static void differ(const struct pair *p, const char *format, ...)
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
 	snprintf(text, sizeof(text),
-		 "access %" PRIu64 " (slices %u, sets %u, ways %u, ddio %u, threads %u): %s",
-		 p->accesses, p->geo.slices, p->geo.sets, p->geo.ways, p->geo.ddio_ways,
-		 p->ref.threads, what);
+		 "access %" PRIu64 " (sockets %u, slices %u, sets %u, ways %u, ddio %u, "
+		 "threads %u): %s", p->accesses, p->ref.sockets, p->geo.slices, p->geo.sets,
+		 p->geo.ways, p->geo.ddio_ways, p->ref.threads, what);
 	pair_failed(text);
 	abort();
 }
@@ -64,14 +64,37 @@ void pair_init(struct pair *p, unsigned int slices, unsigned int sets, unsigned 
 	}
 }
 
+/* Of all sockets */
+static unsigned int all_slices(const struct pair *p)
+{
+	return p->ref.sockets * p->geo.slices;
+}
+
 void pair_siblings(struct pair *p)
 {
 	unsigned int i;
 
 	p->ref.threads = 2;
 	p->geo.thread_bits = 1;
-	for (i = 0; i < p->geo.slices; i++)
+	for (i = 0; i < all_slices(p); i++)
 		p->lib[i].geo.thread_bits = 1;
+}
+
+void pair_sockets(struct pair *p, unsigned int cpus, uint64_t node1)
+{
+	const unsigned int n = p->geo.slices;
+	const char *wrong = ref_llc_sockets(&p->ref, cpus, node1);
+	unsigned int i;
+
+	if (wrong)
+		differ(p, "refmodel: %s", wrong);
+	p->geo.node1 = node1;
+	for (i = 0; i < n; i++) {
+		p->lib[i].geo.node1 = node1;
+		if (llc_slice_init(&p->lib[n + i], &p->geo))
+			differ(p, "llc_slice_init() failed");
+		llc_slice_pair(&p->lib[i], &p->lib[n + i]);
+	}
 }
 
 unsigned int pair_core(const struct pair *p, unsigned int cpu)
@@ -83,7 +106,7 @@ void pair_free(struct pair *p)
 {
 	unsigned int i;
 
-	for (i = 0; i < p->geo.slices; i++)
+	for (i = 0; i < all_slices(p); i++)
 		llc_slice_free(&p->lib[i]);
 	ref_llc_free(&p->ref);
 	free(p->lib_priv);
@@ -103,14 +126,18 @@ static uint32_t mask_of(const struct ref_cores *cores)
 	return mask;
 }
 
-/* All that the model's slice has moved so far */
-static uint64_t dram_lines(const struct ref_slice *s)
+/* All that the model's slice, and its peer, have moved so far */
+static uint64_t dram_lines(const struct pair *p, unsigned int slice)
 {
 	uint64_t n = 0;
 	unsigned int ch;
 
-	for (ch = 0; ch < LLC_CHANNELS; ch++)
-		n += s->dram_read[ch] + s->dram_write[ch];
+	for (; slice < all_slices(p); slice += p->geo.slices) {
+		const struct ref_slice *s = &p->ref.slice[slice];
+
+		for (ch = 0; ch < LLC_CHANNELS; ch++)
+			n += s->dram_read[ch] + s->dram_write[ch];
+	}
 	return n;
 }
 
@@ -118,15 +145,16 @@ static void both_access(struct pair *p, enum llc_op op, uint64_t line, unsigned 
 			struct llc_result *lib, struct ref_result *ref)
 {
 	const unsigned int slice = ref_slice_of(p->geo.slices, line);
-	const uint64_t moved = dram_lines(&p->ref.slice[slice]);
+	const unsigned int socket = ref_socket_of(&p->ref, who);
+	const uint64_t moved = dram_lines(p, slice);
 
 	p->accesses++;
 	/* A field that the library forgets to set must not look right. */
 	memset(lib, 0xa5, sizeof(*lib));
-	lib->silent = lib->victim = true;
+	lib->silent = lib->victim = lib->asked = true;
 
 	ref_access(&p->ref, op, line, who, ref);
-	llc_access(&p->lib[slice], op, line, who, lib);
+	llc_access(&p->lib[socket * p->geo.slices + slice], op, line, who, lib);
 
 #define SAME(field, expected) do {						\
 	uint64_t is_ = lib->field, should_ = expected;				\
@@ -137,10 +165,12 @@ static void both_access(struct pair *p, enum llc_op op, uint64_t line, unsigned 
 		       op_name[op], line, who, is_, should_);			\
 } while (0)
 	SAME(before, ref->before);
+	SAME(asked, ref->asked);
+	SAME(other, ref->other);
 	SAME(silent, ref->silent);
 	SAME(invalidate, mask_of(&ref->invalidate));
 	SAME(downgrade, mask_of(&ref->downgrade));
-	SAME(dram_lines, dram_lines(&p->ref.slice[slice]) - moved);
+	SAME(dram_lines, dram_lines(p, slice) - moved);
 	SAME(victim, ref->victim);
 	if (ref->victim) {
 		SAME(victim_state, ref->victim_state);
@@ -279,7 +309,13 @@ const struct llc_slice *pair_slice(const struct pair *p, uint64_t line)
 
 const struct llc_way *pair_way(const struct pair *p, uint64_t line, unsigned int *way)
 {
-	const struct llc_slice *s = pair_slice(p, line);
+	return pair_way_in(p, 0, line, way);
+}
+
+const struct llc_way *pair_way_in(const struct pair *p, unsigned int socket, uint64_t line,
+				  unsigned int *way)
+{
+	const struct llc_slice *s = pair_slice(p, line) + socket * p->geo.slices;
 	size_t base = (size_t)(line % p->geo.sets) * p->geo.ways;
 	unsigned int i;
 
@@ -293,12 +329,13 @@ const struct llc_way *pair_way(const struct pair *p, uint64_t line, unsigned int
 	return NULL;
 }
 
-struct ref_count pair_count(const struct pair *p, unsigned int who)
+struct ref_count pair_count_at(const struct pair *p, unsigned int socket, unsigned int who)
 {
+	const unsigned int first = socket * p->geo.slices;
 	struct ref_count sum = { 0 };
 	unsigned int i;
 
-	for (i = 0; i < p->geo.slices; i++) {
+	for (i = first; i < first + p->geo.slices; i++) {
 		const struct llc_account *lib = &p->lib[i].account[who];
 		const struct ref_count *ref = &p->ref.slice[i].count[who];
 
@@ -314,12 +351,38 @@ struct ref_count pair_count(const struct pair *p, unsigned int who)
 	return sum;
 }
 
+struct ref_count pair_count(const struct pair *p, unsigned int who)
+{
+	struct ref_count sum = { 0 };
+	unsigned int socket;
+
+	for (socket = 0; socket < p->ref.sockets; socket++) {
+		const struct ref_count c = pair_count_at(p, socket, who);
+
+#define ADD(field)	sum.field += c.field;
+		REF_FIELDS(ADD)
+#undef ADD
+	}
+	return sum;
+}
+
 uint64_t pair_dirty_lines(const struct pair *p, unsigned int who)
 {
 	uint64_t sum = 0;
+	unsigned int socket;
+
+	for (socket = 0; socket < p->ref.sockets; socket++)
+		sum += pair_dirty_lines_at(p, socket, who);
+	return sum;
+}
+
+uint64_t pair_dirty_lines_at(const struct pair *p, unsigned int socket, unsigned int who)
+{
+	const unsigned int begin = socket * p->geo.slices;
+	uint64_t sum = 0;
 	unsigned int i;
 
-	for (i = 0; i < p->geo.slices; i++) {
+	for (i = begin; i < begin + p->geo.slices; i++) {
 		uint64_t lib[LLC_ACTORS] = { 0 }, ref = ref_dirty_lines(&p->ref, i, who);
 
 		llc_dirty_lines(&p->lib[i], lib);
@@ -335,6 +398,7 @@ uint64_t pair_dirty_lines(const struct pair *p, unsigned int who)
 static void check_slice(const struct pair *p, unsigned int slice)
 {
 	const struct llc_slice *lib = &p->lib[slice];
+	const unsigned int socket = slice / p->geo.slices;
 	unsigned int set, i, way;
 
 	for (set = 0; set < p->geo.sets; set++) {
@@ -349,10 +413,14 @@ static void check_slice(const struct pair *p, unsigned int slice)
 
 		for (i = 0; i < ref->used; i++) {
 			const struct ref_line *l = &ref->list[i];
-			const struct llc_way *w = pair_way(p, l->line, &way);
+			const struct llc_way *w = pair_way_in(p, socket, l->line, &way);
 
 			if (!w)
 				differ(p, "line 0x%" PRIx64 " is not there", l->line);
+			if (w->dirty && p->ref.sockets == 2 &&
+			    pair_way_in(p, !socket, l->line, NULL))
+				differ(p, "line 0x%" PRIx64 " is dirty, and in both LLCs",
+				       l->line);
 			if (way != l->way)
 				differ(p, "line 0x%" PRIx64 " is in way %u, the model has %u",
 				       l->line, way, l->way);
@@ -447,15 +515,15 @@ static void check_priv(const struct pair *p, unsigned int core)
 	}
 }
 
-void pair_check(const struct pair *p)
+/* All that is at home on a socket */
+static void check_home(const struct pair *p, unsigned int home)
 {
 	uint64_t first = 0, last = 0, evictor = 0, reads = 0, writes = 0, read_causes = 0;
-	uint64_t victims_m = 0;
-	unsigned int i, who;
+	unsigned int i, who, ch;
 
 	for (who = 0; who < LLC_ACTORS; who++) {
-		struct ref_count c = pair_count(p, who);
-		uint64_t dirty = pair_dirty_lines(p, who);
+		struct ref_count c = pair_count_at(p, home, who);
+		uint64_t dirty = pair_dirty_lines_at(p, home, who);
 
 		if (c.made_dirty != c.wb_first + dirty)
 			differ(p, "actor %u: made dirty %" PRIu64 ", but %" PRIu64
@@ -466,9 +534,7 @@ void pair_check(const struct pair *p)
 		evictor += c.wb_evictor;
 		read_causes += c.to_miss + c.fill_lines + c.read_miss + c.write_miss;
 	}
-	for (i = 0; i < p->geo.slices; i++) {
-		unsigned int ch;
-
+	for (i = home * p->geo.slices; i < (home + 1) * p->geo.slices; i++) {
 		for (ch = 0; ch < LLC_CHANNELS; ch++) {
 			if (p->lib[i].dram_read[ch] != p->ref.slice[i].dram_read[ch] ||
 			    p->lib[i].dram_write[ch] != p->ref.slice[i].dram_write[ch])
@@ -477,15 +543,26 @@ void pair_check(const struct pair *p)
 			reads += p->lib[i].dram_read[ch];
 			writes += p->lib[i].dram_write[ch];
 		}
+	}
+	if (first != writes || last != writes || evictor != writes)
+		differ(p, "DRAM %u writes %" PRIu64 ", but first %" PRIu64 ", last %" PRIu64
+		       ", evictor %" PRIu64, home, writes, first, last, evictor);
+	if (read_causes != reads)
+		differ(p, "DRAM %u reads %" PRIu64 ", but misses and fills %" PRIu64,
+		       home, reads, read_causes);
+}
+
+void pair_check(const struct pair *p)
+{
+	uint64_t victims_m = 0;
+	unsigned int i;
+
+	for (i = 0; i < p->ref.sockets; i++)
+		check_home(p, i);
+	for (i = 0; i < all_slices(p); i++) {
 		victims_m += p->ref.slice[i].victims_m;
 		check_slice(p, i);
 	}
-	if (first != writes || last != writes || evictor != writes)
-		differ(p, "DRAM writes %" PRIu64 ", but first %" PRIu64 ", last %" PRIu64
-		       ", evictor %" PRIu64, writes, first, last, evictor);
-	if (read_causes != reads)
-		differ(p, "DRAM reads %" PRIu64 ", but misses and fills %" PRIu64,
-		       reads, read_causes);
 	if (victims_m != p->victims_m)
 		differ(p, "M victims %" PRIu64 ", the model has %" PRIu64,
 		       p->victims_m, victims_m);
@@ -498,12 +575,14 @@ void pair_check_inclusion(const struct pair *p)
 	unsigned int core, set, i, way;
 
 	for (core = 0; core < p->cores; core++) {
+		const unsigned int socket = ref_socket_of(&p->ref, core * p->ref.threads);
+
 		for (set = 0; set < PRIV_L2_SETS; set++) {
 			const struct ref_l2_set *l2 = &p->ref_priv[core].l2[set];
 
 			for (i = 0; i < l2->used; i++) {
 				uint64_t line = l2->copy[i].line;
-				const struct llc_way *w = pair_way(p, line, &way);
+				const struct llc_way *w = pair_way_in(p, socket, line, &way);
 				bool owned;
 
 				if (!w || !(w->sharers >> core & 1))
@@ -518,7 +597,7 @@ void pair_check_inclusion(const struct pair *p)
 		}
 	}
 	/* And an owner holds its line: it would have said if it had dropped it. */
-	for (i = 0; i < p->geo.slices; i++) {
+	for (i = 0; i < all_slices(p); i++) {
 		for (set = 0; set < p->geo.sets; set++) {
 			const struct ref_set *s = &p->ref.slice[i].set[set];
 			unsigned int j;

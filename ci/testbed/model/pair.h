@@ -20,7 +20,7 @@
 struct pair {
 	struct llc_geometry geo;
 	unsigned int cores;		/* with private caches; CPUs are threads times more */
-	struct llc_slice lib[LLC_MAX_SLICES];
+	struct llc_slice lib[LLC_MAX_SOCKETS * LLC_MAX_SLICES];	/* socket by socket */
 	struct ref_llc ref;
 	struct priv_cache *lib_priv;	/* [cores] */
 	struct ref_priv *ref_priv;
@@ -37,6 +37,9 @@ void pair_free(struct pair *p);
 /* From the start: each core has two threads. */
 void pair_siblings(struct pair *p);
 unsigned int pair_core(const struct pair *p, unsigned int cpu);
+
+/* From the start: two sockets with so many CPUs each; lines from @node1 are socket 1's. */
+void pair_sockets(struct pair *p, unsigned int cpus, uint64_t node1);
 
 /* The last level cache alone; masks are returned, not obeyed. */
 struct llc_result pair_access(struct pair *p, enum llc_op op, uint64_t line, unsigned int who);
@@ -59,12 +62,16 @@ void pair_dirty(struct pair *p, unsigned int core, uint64_t line);
 void pair_clean(struct pair *p, unsigned int core, uint64_t line);
 void pair_invalidate(struct pair *p, unsigned int core, uint64_t line);
 
-/* Where a line lies in the library, or NULL; and all of its slice. */
+/* Where a line lies in the library, on a socket (else 0), or NULL; and all of its slice. */
 const struct llc_way *pair_way(const struct pair *p, uint64_t line, unsigned int *way);
+const struct llc_way *pair_way_in(const struct pair *p, unsigned int socket, uint64_t line,
+				  unsigned int *way);
 const struct llc_slice *pair_slice(const struct pair *p, uint64_t line);
 
-/* One actor, summed over the slices; of either half, they are compared. */
+/* One actor, summed over a socket's slices, or all; of either half, they are compared. */
+struct ref_count pair_count_at(const struct pair *p, unsigned int socket, unsigned int who);
 struct ref_count pair_count(const struct pair *p, unsigned int who);
+uint64_t pair_dirty_lines_at(const struct pair *p, unsigned int socket, unsigned int who);
 uint64_t pair_dirty_lines(const struct pair *p, unsigned int who);
 
 /* Everything in both: contents, accounts, conservation. */

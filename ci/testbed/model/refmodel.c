@@ -43,17 +43,50 @@ static unsigned int how_many(const struct ref_cores *cores)
 	return n;
 }
 
+static void add_all(struct ref_cores *to, const struct ref_cores *cores)
+{
+	unsigned int core;
+
+	for (core = 0; core < LLC_MAX_CORES; core++)
+		to->has[core] |= cores->has[core];
+}
+
 static const struct ref_cores nobody;
+
+/* Sockets */
+
+unsigned int ref_socket_of(const struct ref_llc *llc, unsigned int who)
+{
+	return llc->sockets == 2 && is_cpu(who) ? who / llc->socket_cpus : 0;
+}
+
+static unsigned int home_socket(const struct ref_llc *llc, uint64_t line)
+{
+	return llc->sockets == 2 && line >= llc->node1;
+}
+
+static struct ref_slice *slice_in(struct ref_llc *llc, unsigned int socket, uint64_t line)
+{
+	return &llc->slice[socket * llc->slices + ref_slice_of(llc->slices, line)];
+}
+
+static struct ref_slice *home_slice(struct ref_llc *llc, uint64_t line)
+{
+	return slice_in(llc, home_socket(llc, line), line);
+}
 
 /* One access, under way */
 struct access {
 	struct ref_llc *llc;
-	struct ref_slice *slice;
+	struct ref_slice *slice;	/* of the socket that asks */
 	struct ref_set *set;
+	struct ref_set *other_set;	/* in the other socket's LLC, or NULL */
+	bool comes_dirty;		/* from there, with this first and last: */
+	unsigned int first, last;
 	uint64_t line;
 	unsigned int who;
 	unsigned int core;		/* of who, if it is a CPU */
-	struct ref_count *count;	/* of who */
+	struct ref_count *count;	/* of who, where the line is at home */
 	struct ref_result *result;
 };
 
@@ -90,20 +123,26 @@ static void remove_line(struct ref_set *set, struct ref_line *l)
 	set->used--;
 }
 
-static enum llc_state state_of(const struct ref_line *l)
+/* @twin: the other LLC has it as well */
+static enum llc_state state_of(const struct ref_line *l, bool twin)
 {
 	if (!l)
 		return LLC_I;
 	if (l->dirty)
 		return LLC_M;
-	return how_many(&l->sharers) >= 2 ? LLC_S : LLC_E;
+	return how_many(&l->sharers) >= 2 || twin ? LLC_S : LLC_E;
+}
+
+static bool other_has(const struct access *a, uint64_t line)
+{
+	return a->other_set && find(a->other_set, line);
 }
 
 /* What happens to one line */
 
 static void read_dram(struct access *a)
 {
-	a->slice->dram_read[ref_channel_of(a->line)]++;
+	home_slice(a->llc, a->line)->dram_read[ref_channel_of(a->line)]++;
 }
 
 static void dirtied(struct access *a, struct ref_line *l)
@@ -119,16 +158,18 @@ static void dirtied(struct access *a, struct ref_line *l)
 /* The access @a sends line @l, which is dirty, to DRAM. */
 static void write_back(struct access *a, const struct ref_line *l)
 {
-	a->slice->dram_write[ref_channel_of(l->line)]++;
-	a->slice->count[l->first].wb_first++;
-	a->slice->count[l->last].wb_last++;
-	a->count->wb_evictor++;
+	struct ref_slice *home = home_slice(a->llc, l->line);
+
+	home->dram_write[ref_channel_of(l->line)]++;
+	home->count[l->first].wb_first++;
+	home->count[l->last].wb_last++;
+	home->count[a->who].wb_evictor++;
 }
 
 static void replace(struct access *a, struct ref_line *victim)
 {
 	a->result->victim = true;
-	a->result->victim_state = state_of(victim);
+	a->result->victim_state = state_of(victim, other_has(a, victim->line));
 	a->result->victim_line = victim->line;
 	a->result->victim_sharers = victim->sharers;
 	if (victim->dirty) {
@@ -165,8 +206,55 @@ static struct ref_line *allocate(struct access *a, unsigned int lowest)
 		.line = a->line,
 		.way = way,
 		.owner = REF_NO_CORE,
+		.dirty = a->comes_dirty,
+		.first = a->first,
+		.last = a->last,
 	};
 	return l;
+}
+
+/* The other socket's LLC */
+
+/* Its copy leaves, with all private ones. */
+static void leave_other(struct access *a, struct ref_line *o)
+{
+	add_all(&a->result->invalidate, &o->sharers);
+	remove_line(a->other_set, o);
+}
+
+/* @l is this socket's copy, or NULL. */
+static void ask_other(struct access *a, enum llc_op op, const struct ref_line *l)
+{
+	const bool device_writes = op == LLC_DEV_WRITE || op == LLC_DEV_WRITE_PART;
+	const bool cpu_writes = op == LLC_CPU_STORE || op == LLC_CPU_UPGRADE;
+	struct ref_line *o;
+
+	if (!a->other_set || op == LLC_CPU_WB)
+		return;
+	o = find(a->other_set, a->line);
+	if (l && !((device_writes || cpu_writes) && !l->dirty && o))
+		return;
+
+	a->result->asked = true;
+	a->result->other = state_of(o, l);
+	if (!o)
+		return;
+	if (device_writes) {
+		if (o->dirty)
+			write_back(a, o);
+		leave_other(a, o);
+	} else if (cpu_writes) {
+		a->comes_dirty = o->dirty;
+		a->first = o->first;
+		a->last = o->last;
+		leave_other(a, o);
+	} else if (op == LLC_CPU_LOAD && o->dirty) {
+		write_back(a, o);
+		o->dirty = false;
+		if (o->owner != REF_NO_CORE)
+			a->result->downgrade.has[o->owner] = true;
+		o->owner = REF_NO_CORE;
+	}
 }
 
 /* Accesses */
@@ -196,7 +284,7 @@ static void device_write(struct access *a, struct ref_line *l, bool partial)
 			a->count->from_clean_hit++;
 		if (l->owner != REF_NO_CORE)
 			a->count->from_owned_hit++;
-		a->result->invalidate = l->sharers;
+		add_all(&a->result->invalidate, &l->sharers);
 		l->sharers = nobody;
 		l->owner = REF_NO_CORE;
 		dirtied(a, l);
@@ -243,7 +331,7 @@ static void cpu_load(struct access *a, struct ref_line *l)
 /* The core becomes the only sharer and the owner, and dirties the line. */
 static void own(struct access *a, struct ref_line *l)
 {
-	a->result->invalidate = l->sharers;
+	add_all(&a->result->invalidate, &l->sharers);
 	a->result->invalidate.has[a->core] = false;
 	l->sharers = nobody;
 	l->sharers.has[a->core] = true;
@@ -272,7 +360,7 @@ static void cpu_upgrade(struct access *a, struct ref_line *l)
 		return;
 	}
 	a->llc->asked_wrongly += !l->sharers.has[a->core] || l->owner == (int)a->core;
-	if (how_many(&l->sharers) == 1 && l->sharers.has[a->core])
+	if (how_many(&l->sharers) == 1 && l->sharers.has[a->core] && !a->result->asked)
 		a->result->silent = true;
 	else
 		l = make_most_recent(a->set, l);
@@ -292,22 +380,26 @@ static void cpu_write_back(struct access *a, struct ref_line *l)
 void ref_access(struct ref_llc *llc, enum llc_op op, uint64_t line, unsigned int who,
 		struct ref_result *r)
 {
-	struct ref_slice *slice = &llc->slice[ref_slice_of(llc->slices, line)];
+	const unsigned int socket = ref_socket_of(llc, who);
+	struct ref_slice *slice = slice_in(llc, socket, line);
 	struct access a = {
 		.llc = llc,
 		.slice = slice,
 		.set = &slice->set[line % llc->sets],
+		.other_set = llc->sockets == 2 ?
+			&slice_in(llc, !socket, line)->set[line % llc->sets] : NULL,
 		.line = line,
 		.who = who,
 		.core = who / llc->threads,
-		.count = &slice->count[who],
+		.count = &home_slice(llc, line)->count[who],
 		.result = r,
 	};
 	struct ref_line *l = find(a.set, line);
 
-	*r = (struct ref_result){ .before = state_of(l) };
+	*r = (struct ref_result){ .before = state_of(l, other_has(&a, line)) };
 	if (op >= LLC_CPU_LOAD && !is_cpu(who))
 		abort();
+	ask_other(&a, op, l);
 
 	switch (op) {
 	case LLC_DEV_READ:
@@ -336,32 +428,60 @@ void ref_access(struct ref_llc *llc, enum llc_op op, uint64_t line, unsigned int
 	}
 }
 
-const struct ref_line *ref_peek(const struct ref_llc *llc, uint64_t line)
+const struct ref_line *ref_peek(const struct ref_llc *llc, unsigned int socket, uint64_t line)
 {
-	const struct ref_slice *slice = &llc->slice[ref_slice_of(llc->slices, line)];
+	const struct ref_slice *slice = &llc->slice[socket * llc->slices +
+						    ref_slice_of(llc->slices, line)];
 
 	return find(&slice->set[line % llc->sets], line);
 }
 
 uint64_t ref_dirty_lines(const struct ref_llc *llc, unsigned int slice, unsigned int who)
 {
+	const unsigned int home = slice / llc->slices;
 	uint64_t n = 0;
-	unsigned int i, j;
+	unsigned int socket, i, j;
 
-	for (i = 0; i < llc->sets; i++) {
-		const struct ref_set *set = &llc->slice[slice].set[i];
+	for (socket = 0; socket < llc->sockets; socket++) {
+		const struct ref_slice *s = &llc->slice[socket * llc->slices +
+							slice % llc->slices];
 
-		for (j = 0; j < set->used; j++)
-			n += set->list[j].dirty && set->list[j].first == who;
+		for (i = 0; i < llc->sets; i++) {
+			const struct ref_set *set = &s->set[i];
+
+			for (j = 0; j < set->used; j++)
+				n += set->list[j].dirty && set->list[j].first == who &&
+				     home_socket(llc, set->list[j].line) == home;
+		}
 	}
 	return n;
+}
+
+/* The slices of a socket, from slice @first. Return: as below. */
+static const char *make_slices(struct ref_llc *llc, unsigned int first)
+{
+	unsigned int i, j;
+
+	for (i = first; i < first + llc->slices; i++) {
+		struct ref_set *set = calloc(llc->sets, sizeof(*set));
+		struct ref_line *list = calloc((size_t)llc->sets * llc->ways, sizeof(*list));
+
+		if (!set || !list) {
+			free(set);
+			free(list);
+			ref_llc_free(llc);
+			return "out of memory";
+		}
+		for (j = 0; j < llc->sets; j++)
+			set[j].list = list + (size_t)j * llc->ways;
+		llc->slice[i].set = set;
+	}
+	return NULL;
 }
 
 const char *ref_llc_init(struct ref_llc *llc, unsigned int slices, unsigned int sets,
 			 unsigned int ways, unsigned int ddio_ways, unsigned int threads)
 {
-	unsigned int i, j;
-
 	memset(llc, 0, sizeof(*llc));
 	if (slices < 1 || slices > LLC_MAX_SLICES)
 		return "slices: not 1 to 18";
@@ -379,28 +499,25 @@ const char *ref_llc_init(struct ref_llc *llc, unsigned int slices, unsigned int 
 	llc->ways = ways;
 	llc->ddio_ways = ddio_ways;
 	llc->threads = threads;
-	for (i = 0; i < slices; i++) {
-		struct ref_set *set = calloc(sets, sizeof(*set));
-		struct ref_line *list = calloc((size_t)sets * ways, sizeof(*list));
+	llc->sockets = 1;
+	return make_slices(llc, 0);
+}
 
-		if (!set || !list) {
-			free(set);
-			free(list);
-			ref_llc_free(llc);
-			return "out of memory";
-		}
-		for (j = 0; j < sets; j++)
-			set[j].list = list + (size_t)j * ways;
-		llc->slice[i].set = set;
-	}
-	return NULL;
+const char *ref_llc_sockets(struct ref_llc *llc, unsigned int socket_cpus, uint64_t node1)
+{
+	if (!socket_cpus || socket_cpus > LLC_MAX_CORES)
+		return "CPUs of a socket: not 1 to 32";
+	llc->sockets = 2;
+	llc->socket_cpus = socket_cpus;
+	llc->node1 = node1;
+	return make_slices(llc, llc->slices);
 }
 
 void ref_llc_free(struct ref_llc *llc)
 {
 	unsigned int i;
 
-	for (i = 0; i < LLC_MAX_SLICES; i++) {
+	for (i = 0; i < LLC_MAX_SOCKETS * LLC_MAX_SLICES; i++) {
 		if (!llc->slice[i].set)
 			continue;
 		free(llc->slice[i].set[0].list);

@@ -9,8 +9,8 @@
  * of the text. From llc.h come only the names of operations and states, the
  * limits and (for llc-replay.c) the trace format.
  *
- * One struct ref_llc is the whole last level cache: it finds slice, set and
- * channel of a line itself. One struct ref_priv is what one core has for
+ * One struct ref_llc is the whole last level cache, of both sockets if there are
+ * two: it finds socket, slice, set and channel of an access itself. One struct ref_priv is what one core has for
  * itself. How accesses go from one to the other is the caller's business, as
  * with the library (see pair.c).
  *
@@ -77,13 +77,18 @@ struct ref_slice {
 struct ref_llc {
 	unsigned int slices, sets, ways, ddio_ways;
 	unsigned int threads;		/* of each core: 1 or 2 */
-	struct ref_slice slice[LLC_MAX_SLICES];
+	unsigned int sockets;
+	unsigned int socket_cpus;	/* of two sockets: CPUs of each */
+	uint64_t node1;			/* likewise: the first line of socket 1's memory */
+	struct ref_slice slice[LLC_MAX_SOCKETS * LLC_MAX_SLICES];	/* socket by socket */
 	uint64_t upgrade_miss;
 	uint64_t asked_wrongly;
 };
 
 struct ref_result {
 	enum llc_state before;
+	bool asked;
+	enum llc_state other;
 	bool silent;
 	struct ref_cores invalidate, downgrade;
 	bool victim;
@@ -98,14 +103,19 @@ unsigned int ref_channel_of(uint64_t line);
 /* Return: NULL, or what is wrong with the geometry. */
 const char *ref_llc_init(struct ref_llc *llc, unsigned int slices, unsigned int sets,
 			 unsigned int ways, unsigned int ddio_ways, unsigned int threads);
+/* Right after that: two sockets with so many CPUs each. Return: likewise. */
+const char *ref_llc_sockets(struct ref_llc *llc, unsigned int socket_cpus, uint64_t node1);
 void ref_llc_free(struct ref_llc *llc);
 void ref_access(struct ref_llc *llc, enum llc_op op, uint64_t line, unsigned int who,
 		struct ref_result *r);
 
-/* The line's entry, untouched, or NULL. */
-const struct ref_line *ref_peek(const struct ref_llc *llc, uint64_t line);
+/* The socket of a CPU or a device. */
+unsigned int ref_socket_of(const struct ref_llc *llc, unsigned int who);
 
-/* Lines in the slice that @who made dirty. */
+/* The line's entry in its socket's cache, untouched, or NULL. */
+const struct ref_line *ref_peek(const struct ref_llc *llc, unsigned int socket, uint64_t line);
+
+/* Lines whose home's slice it is that @who made dirty. */
 uint64_t ref_dirty_lines(const struct ref_llc *llc, unsigned int slice, unsigned int who);
 
 /*

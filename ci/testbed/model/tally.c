@@ -28,7 +28,14 @@ void tally_print(const struct tally *t, FILE *to)
 		comma = ",";
 	}
 	fprintf(to, "},\n \"dram\": {\"read_lines\": %" PRIu64 ", \"write_lines\": %" PRIu64 "},\n",
-		t->dram_read, t->dram_write);
+		t->dram_read[0] + t->dram_read[1], t->dram_write[0] + t->dram_write[1]);
+	if (t->sockets == 2) {
+		fprintf(to, " \"nodes\": [");
+		for (i = 0; i < 2; i++)
+			fprintf(to, "%s{\"read_lines\": %" PRIu64 ", \"write_lines\": %" PRIu64
+				"}", i ? ", " : "", t->dram_read[i], t->dram_write[i]);
+		fprintf(to, "],\n");
+	}
 	fprintf(to, " \"slices\": [");
 	for (i = 0; i < t->slices; i++)
 		fprintf(to, "%s{\"victims_m\": %" PRIu64 "}", i ? ", " : "", t->victims_m[i]);

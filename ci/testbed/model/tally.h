@@ -12,9 +12,10 @@
 struct tally {
 	struct ref_count count[LLC_ACTORS];
 	uint64_t dirty_lines[LLC_ACTORS];
-	uint64_t dram_read, dram_write;
-	unsigned int slices;
-	uint64_t victims_m[LLC_MAX_SLICES];
+	unsigned int sockets;
+	uint64_t dram_read[LLC_MAX_SOCKETS], dram_write[LLC_MAX_SOCKETS];
+	unsigned int slices;		/* of all sockets */
+	uint64_t victims_m[LLC_MAX_SOCKETS * LLC_MAX_SLICES];
 	uint64_t records;
 };
 

@@ -878,13 +878,13 @@ static void siblings_are_one_core(void **state)
 	assert_int_equal(pair_cpu(&m, 0, 1, false), PRIV_MISS);
 	assert_int_equal(pair_cpu(&m, 1, 1, false), PRIV_L1);
 	assert_int_equal(pair_cpu(&m, 2, 1, false), PRIV_MISS);
-	l = ref_peek(&m.ref, 1);
+	l = ref_peek(&m.ref, 0, 1);
 	assert_true(l->sharers.has[0] && l->sharers.has[1] && !l->sharers.has[2]);
 
 	/* What one has modified is the other's own; the accounts are apart. */
 	assert_int_equal(pair_cpu(&m, 3, 1, true), PRIV_L1);
 	assert_int_equal(pair_cpu(&m, 2, 1, true), PRIV_L1);
-	l = ref_peek(&m.ref, 1);
+	l = ref_peek(&m.ref, 0, 1);
 	assert_int_equal(l->owner, 1);
 	assert_int_equal(l->first, 3);
 	assert_int_equal(l->last, 3);
@@ -901,7 +901,7 @@ static void siblings_are_one_core(void **state)
 	assert_int_equal(r.invalidate, 1 << 1);
 	assert_true(wb(2, 1).silent);
 	assert_false(wb(1, 1).silent);
-	assert_int_equal(ref_peek(&m.ref, 1)->owner, REF_NO_CORE);
+	assert_int_equal(ref_peek(&m.ref, 0, 1)->owner, REF_NO_CORE);
 
 	/* A lone core's upgrade is silent, whichever of it had fetched the line. */
 	load(0, 2);
@@ -909,6 +909,262 @@ static void siblings_are_one_core(void **state)
 	assert_int_equal(upgrade(1, 2).silent, true);
 	pair_check(&m);
 	pair_free(&m);
+}
+
+/* Two sockets; CPUs 0 to 3 are of socket 0, those from 4 of socket 1. */
+static void start_two(unsigned int sets, unsigned int ways, unsigned int ddio_ways)
+{
+	start(1, sets, ways, ddio_ways, 8);
+	pair_sockets(&m, 4, 16);
+}
+
+static bool there(unsigned int socket, uint64_t line)
+{
+	return !!pair_way_in(&m, socket, line, NULL);
+}
+
+static uint64_t dram_at(unsigned int socket, bool write)
+{
+	const struct llc_slice *s = &m.lib[socket * m.geo.slices];
+	uint64_t sum = 0;
+	unsigned int ch;
+
+	for (ch = 0; ch < LLC_CHANNELS; ch++)
+		sum += write ? s->dram_write[ch] : s->dram_read[ch];
+	return sum;
+}
+
+static void assert_asked(struct llc_result r, enum llc_state before, enum llc_state other)
+{
+	assert_int_equal(r.before, before);
+	assert_true(r.asked);
+	assert_int_equal(r.other, other);
+}
+
+static void two_sockets_worked_example(void **state)
+{
+	struct llc_result r;
+
+	(void)state;
+	start_two(1, 2, 1);
+	r = store(4, 3);
+	assert_asked(r, LLC_I, LLC_I);
+	assert_int_equal(dram_at(0, false), 1);
+	assert_int_equal(pair_way_in(&m, 1, 3, NULL)->owner, 4);
+	assert_false(there(0, 3));
+
+	r = load(0, 3);
+	assert_asked(r, LLC_I, LLC_M);
+	assert_int_equal(r.downgrade, 1 << 4);
+	assert_int_equal(r.invalidate, 0);
+	assert_int_equal(r.dram_lines, 2);
+	assert_int_equal(dram_at(0, true), 1);
+	assert_int_equal(dram_at(0, false), 2);
+	assert_int_equal(pair_count_at(&m, 0, 4).wb_first, 1);
+	assert_int_equal(pair_count_at(&m, 0, 4).wb_last, 1);
+	assert_int_equal(pair_count_at(&m, 0, 0).wb_evictor, 1);
+	assert_int_equal(load(1, 3).before, LLC_S);
+	assert_int_equal(pair_way_in(&m, 1, 3, NULL)->owner, -1);
+
+	r = upgrade(4, 3);
+	assert_asked(r, LLC_S, LLC_S);
+	assert_false(r.silent);
+	assert_int_equal(r.invalidate, 3);
+	assert_false(there(0, 3));
+
+	r = store(0, 3);
+	assert_asked(r, LLC_I, LLC_M);
+	assert_int_equal(r.invalidate, 1 << 4);
+	assert_int_equal(r.dram_lines, 1);
+	assert_int_equal(dram_at(0, true), 1);
+	assert_false(there(1, 3));
+	assert_int_equal(pair_way(&m, 3, NULL)->first, 4);
+	assert_int_equal(pair_way(&m, 3, NULL)->last, 0);
+	assert_int_equal(pair_count(&m, 4).made_dirty, 2);
+	assert_int_equal(pair_count(&m, 0).made_dirty, 0);
+	assert_int_equal(dram_at(1, false) + dram_at(1, true), 0);
+	finish();
+}
+
+static void lines_are_counted_at_home(void **state)
+{
+	(void)state;
+	start_two(1, 1, 1);
+	/* Each misses near and far, and pushes a line out that is far, or near. */
+	assert_false(store(0, 15).victim);
+	assert_int_equal(dram_at(0, false), 1);
+	assert_victim(store(0, 16), 15, LLC_M, 1);
+	assert_int_equal(dram_at(0, true), 1);
+	assert_int_equal(dram_at(1, false), 1);
+	assert_victim(store(0, 1), 16, LLC_M, 1);
+	assert_int_equal(dram_at(1, true), 1);
+	store(5, 17);
+	store(5, 2);
+	dev_read(18);
+	dev_part(19);
+	assert_int_equal(pair_count_at(&m, 0, 0).write_miss, 2);
+	assert_int_equal(pair_count_at(&m, 1, 0).write_miss, 1);
+	assert_int_equal(pair_count_at(&m, 0, 0).made_dirty, 2);
+	assert_int_equal(pair_count_at(&m, 1, 0).wb_first, 1);
+	assert_int_equal(pair_count_at(&m, 0, 5).write_miss, 1);
+	assert_int_equal(pair_count_at(&m, 1, 5).write_miss, 1);
+	assert_int_equal(pair_count_at(&m, 1, DEV).to_miss, 1);
+	assert_int_equal(pair_count_at(&m, 1, DEV).fill_lines, 1);
+	assert_int_equal(pair_count_at(&m, 0, DEV).wb_evictor, 1);
+	assert_int_equal(pair_count_at(&m, 0, DEV).from_lines, 0);
+	/* Who dirtied it is on the books of its home, though it lies elsewhere. */
+	assert_int_equal(pair_dirty_lines_at(&m, 0, 5), 1);
+	assert_int_equal(pair_dirty_lines_at(&m, 1, DEV), 1);
+	assert_int_equal(pair_dirty_lines_at(&m, 0, DEV), 0);
+	finish();
+}
+
+static void sockets_share_nothing_but_lines(void **state)
+{
+	(void)state;
+	/* What one socket's CPUs do pushes nothing out of the other's cache. */
+	start_two(1, 1, 1);
+	load(0, 1);
+	assert_quiet(load(4, 2));
+	assert_true(there(0, 1));
+	assert_int_equal(load(1, 1).before, LLC_E);
+	assert_false(load(1, 1).asked);
+	finish();
+}
+
+static void clean_in_both_is_shared(void **state)
+{
+	struct llc_result r;
+
+	(void)state;
+	start_two(1, 2, 1);
+	load(0, 1);
+	r = load(4, 1);
+	assert_asked(r, LLC_I, LLC_E);
+	assert_quiet(r);
+	assert_int_equal(r.dram_lines, 1);
+	r = load(1, 1);
+	assert_int_equal(r.before, LLC_S);
+	assert_false(r.asked);
+	/* The victim, too; and when it has left, the other is alone. */
+	load(4, 2);
+	assert_victim(load(4, 3), 1, LLC_S, 1 << 4);
+	load(0, 2);
+	load(0, 5);
+	assert_int_equal(load(4, 2).before, LLC_S);
+	dev_write(2);
+	assert_false(there(1, 2));
+	finish();
+}
+
+static void stores_take_the_other_sockets_copy(void **state)
+{
+	struct llc_result r;
+
+	(void)state;
+	start_two(1, 4, 1);
+	/* A miss, a hit, an upgrade; of clean lines */
+	load(4, 1);
+	load(5, 1);
+	r = store(0, 1);
+	assert_asked(r, LLC_I, LLC_S);
+	assert_int_equal(r.invalidate, 3 << 4);
+	assert_false(there(1, 1));
+	load(4, 2);
+	load(0, 2);
+	r = store(1, 2);
+	assert_asked(r, LLC_S, LLC_S);
+	assert_int_equal(r.invalidate, 1 | 1 << 4);
+	load(4, 3);
+	load(0, 3);
+	r = upgrade(0, 3);
+	assert_asked(r, LLC_S, LLC_S);
+	assert_int_equal(r.invalidate, 1 << 4);
+	assert_false(r.silent);
+	assert_int_equal(dram_writes(), 0);
+	/* A dirty line is nobody else's, so nobody is asked. */
+	wb(0, 3);
+	assert_false(store(1, 3).asked);
+	assert_false(dev_write(3).asked);
+	/* Alone, it is silent as ever. */
+	load(4, 4);
+	r = upgrade(4, 4);
+	assert_true(r.silent);
+	assert_false(r.asked);
+	finish();
+}
+
+static void device_reads_leave_the_other_socket_as_it_is(void **state)
+{
+	struct llc_result r;
+
+	(void)state;
+	start_two(1, 2, 1);
+	store(4, 1);
+	r = dev_read(1);
+	assert_asked(r, LLC_I, LLC_M);
+	assert_quiet(r);
+	assert_int_equal(r.dram_lines, 1);
+	assert_int_equal(pair_way_in(&m, 1, 1, NULL)->owner, 4);
+	assert_false(there(0, 1));
+	/* Nor does it become recent there. */
+	load(4, 2);
+	dev_read(1);
+	assert_victim(load(4, 3), 1, LLC_M, 1 << 4);
+	finish();
+}
+
+static void device_writes_take_the_other_sockets_copy(void **state)
+{
+	unsigned int ddio, part;
+	struct llc_result r;
+
+	(void)state;
+	for (ddio = 0; ddio < 2; ddio++) {
+		for (part = 0; part < 2; part++) {
+			start_two(1, 2, ddio);
+			/* Dirty there: written back by the device. Of socket 1's memory */
+			store(4, 17);
+			r = part ? dev_part(17) : dev_write(17);
+			assert_asked(r, LLC_I, LLC_M);
+			assert_int_equal(r.invalidate, 1 << 4);
+			assert_int_equal(dram_at(1, true), 1 + !ddio);
+			assert_int_equal(dram_at(1, false), 1 + part);
+			assert_int_equal(dram_at(0, true) + dram_at(0, false), 0);
+			assert_int_equal(pair_count(&m, 4).wb_first, 1);
+			assert_int_equal(pair_count(&m, DEV).wb_evictor, 1 + !ddio);
+			assert_int_equal(pair_count(&m, DEV).made_dirty, 1);
+			assert_int_equal(there(0, 17), ddio);
+			assert_false(there(1, 17));
+			/* Clean in both */
+			load(4, 3);
+			load(0, 3);
+			r = part ? dev_part(3) : dev_write(3);
+			assert_asked(r, LLC_S, LLC_S);
+			assert_int_equal(r.invalidate, 1 | 1 << 4);
+			assert_int_equal(pair_count(&m, DEV).from_clean_hit, 1);
+			assert_false(there(1, 3));
+			finish();
+		}
+	}
+}
+
+static void siblings_of_two_sockets(void **state)
+{
+	(void)state;
+	/* CPUs 0 to 3 are cores 0 and 1, of socket 0; 4 to 7 are cores 2 and 3. */
+	start(1, 1, 4, 1, 4);
+	pair_siblings(&m);
+	pair_sockets(&m, 4, 16);
+	assert_int_equal(pair_cpu(&m, 4, 1, true), PRIV_MISS);
+	assert_int_equal(pair_cpu(&m, 5, 1, true), PRIV_L1);
+	assert_int_equal(pair_way_in(&m, 1, 1, NULL)->owner, 2);
+	assert_int_equal(pair_cpu(&m, 3, 1, false), PRIV_MISS);
+	assert_int_equal(pair_count(&m, 3).wb_evictor, 1);
+	assert_int_equal(pair_cpu(&m, 5, 1, true), PRIV_L1);
+	assert_int_equal(pair_cpu(&m, 2, 1, false), PRIV_MISS);
+	pair_check_inclusion(&m);
+	finish();
 }
 
 static void dirty_lines_by_first_dirtier(void **state)
@@ -1314,7 +1570,7 @@ static unsigned int random_actor(unsigned int devices)
  */
 static void legal_cpu_access(uint64_t line, unsigned int cpu)
 {
-	const struct ref_line *l = ref_peek(&m.ref, line);
+	const struct ref_line *l = ref_peek(&m.ref, ref_socket_of(&m.ref, cpu), line);
 	const unsigned int core = pair_core(&m, cpu);
 
 	if (l && l->owner == (int)core)
@@ -1327,6 +1583,16 @@ static void legal_cpu_access(uint64_t line, unsigned int cpu)
 		load(cpu, line);
 	else
 		store(cpu, line);
+}
+
+/* Sometimes so many CPUs are those of two sockets. */
+static void perhaps_two_sockets(unsigned int cpus, const struct mix *mix)
+{
+	const uint64_t lines = mix ? mix->lines : 8;
+	const uint64_t base = mix ? mix->base : 0, stride = mix ? mix->stride : 1;
+
+	if (rnd() % 2)
+		pair_sockets(&m, (cpus + 3) / 4 * 2, base + rnd() % (lines + 1) * stride);
 }
 
 static void random_llc(void **state)
@@ -1345,6 +1611,7 @@ static void random_llc(void **state)
 		start(slices, sets, ways, ddio_ways, 0);
 		if (rnd() % 2)
 			pair_siblings(&m);
+		perhaps_two_sockets(cores, &mix);
 		for (i = 0; i < n; i++) {
 			uint64_t line = random_line(&mix);
 
@@ -1367,6 +1634,7 @@ static void random_one_hot_set(void **state)
 		start(1, 1, ways, between(0, ways), 0);
 		if (rnd() % 2)
 			pair_siblings(&m);
+		perhaps_two_sockets(4, NULL);
 		for (i = 0; i < 2000; i++) {
 			if (rnd() % 2)
 				legal_cpu_access(rnd() % lines, rnd() % 4);
@@ -1427,6 +1695,7 @@ static void random_machine_runs(unsigned int slices, unsigned int sets, unsigned
 	} else {
 		start(slices, sets, ways, ddio_ways, cores);
 	}
+	perhaps_two_sockets(cores, &mix);
 	for (i = 0; i < accesses; i++) {
 		uint64_t line = random_line(&mix);
 
@@ -1512,7 +1781,7 @@ static void post_mail(uint32_t cores, uint64_t line, bool downgrade)
 
 static void posted_access(enum llc_op op, uint64_t line, unsigned int who)
 {
-	const struct ref_line *l = ref_peek(&m.ref, line);
+	const struct ref_line *l = ref_peek(&m.ref, ref_socket_of(&m.ref, who), line);
 	const unsigned int core = pair_core(&m, who);
 	struct llc_result r;
 
@@ -1593,6 +1862,7 @@ static void random_late_orders(void **state)
 			pair_siblings(&m);
 			cpus *= 2;
 		}
+		perhaps_two_sockets(cpus, &mix);
 		for (i = 0; i < 6000; i++) {
 			uint64_t line = random_line(&mix);
 
@@ -1665,6 +1935,14 @@ int main(void)
 		cmocka_unit_test(first_dirtier_last_writer_evictor),
 		cmocka_unit_test(victim_leaves_with_its_copies),
 		cmocka_unit_test(siblings_are_one_core),
+		cmocka_unit_test(two_sockets_worked_example),
+		cmocka_unit_test(lines_are_counted_at_home),
+		cmocka_unit_test(sockets_share_nothing_but_lines),
+		cmocka_unit_test(clean_in_both_is_shared),
+		cmocka_unit_test(stores_take_the_other_sockets_copy),
+		cmocka_unit_test(device_reads_leave_the_other_socket_as_it_is),
+		cmocka_unit_test(device_writes_take_the_other_sockets_copy),
+		cmocka_unit_test(siblings_of_two_sockets),
 		cmocka_unit_test(dirty_lines_by_first_dirtier),
 		cmocka_unit_test(impossible_geometry_is_refused),
 		cmocka_unit_test(priv_sets_and_ways),

@@ -20,7 +20,8 @@
 #define BLOCK		1000	/* records; the last ones are shorter */
 
 static struct llc_geometry geo = { .slices = 8, .sets = 2048, .ways = 20, .ddio_ways = 2 };
-static struct llc_slice slices[LLC_MAX_SLICES];
+static unsigned int sockets = 1;
+static struct llc_slice slices[LLC_MAX_SOCKETS * LLC_MAX_SLICES];	/* socket by socket */
 static struct priv_cache priv[CORES];
 static uint64_t block[LLC_MAX_SLICES][BLOCK];
 static unsigned int used[LLC_MAX_SLICES];
@@ -46,7 +47,7 @@ static void flush_block(unsigned int slice)
 
 static void reach_llc(enum llc_op op, uint64_t line, unsigned int who)
 {
-	unsigned int slice = llc_slice_of(geo.slices, line), core;
+	unsigned int slice = llc_slice_of(geo.slices, line), core, of;
 	struct llc_result r;
 
 	block[slice][used[slice]++] = llc_trace_record(op, line, who);
@@ -54,9 +55,10 @@ static void reach_llc(enum llc_op op, uint64_t line, unsigned int who)
 		flush_block(slice);
 	tally.records++;
 
-	llc_access(&slices[slice], op, line, who, &r);
+	of = sockets == 2 && who < CORES ? who / (CORES / 2) : 0;
+	llc_access(&slices[of * geo.slices + slice], op, line, who, &r);
 	if (r.victim && r.victim_state == LLC_M)
-		tally.victims_m[slice]++;
+		tally.victims_m[of * geo.slices + slice]++;
 	for (core = 0; core < CORES; core++) {
 		if (r.invalidate >> core & 1)
 			priv_invalidate(&priv[core], line);
@@ -123,13 +125,17 @@ static void some_accesses(uint64_t lines)
 int main(int argc, char **argv)
 {
 	struct llc_trace_header h = { .magic = LLC_TRACE_MAGIC };
+	struct llc_trace_sockets two = { .cpus = CORES / 2 };
+	const uint64_t lines = 3ull * geo.slices * geo.sets * geo.ways;
 	unsigned int i, who, ch;
 	uint64_t records;
 
-	if (argc != 4) {
-		fprintf(stderr, "usage: trace-write FILE RECORDS DDIO_WAYS\n");
+	if (argc != 4 && argc != 5) {
+		fprintf(stderr, "usage: trace-write FILE RECORDS DDIO_WAYS [SOCKETS]\n");
 		return 2;
 	}
+	if (argc == 5 && !strcmp(argv[4], "2"))
+		sockets = 2;
 	records = strtoull(argv[2], NULL, 0);
 	geo.ddio_ways = strtoul(argv[3], NULL, 0);
 	trace = fopen(argv[1], "wb");
@@ -141,15 +147,24 @@ int main(int argc, char **argv)
 	h.sets = geo.sets;
 	h.ways = geo.ways;
 	h.ddio_ways = geo.ddio_ways;
+	if (sockets == 2) {
+		h.magic = LLC_TRACE_MAGIC_2;
+		two.node1 = (5ull << 26) + lines / 2;
+		geo.node1 = two.node1;
+	}
 	put(&h, sizeof(h));
-	for (i = 0; i < geo.slices; i++) {
+	if (sockets == 2)
+		put(&two, sizeof(two));
+	for (i = 0; i < sockets * geo.slices; i++) {
 		if (llc_slice_init(&slices[i], &geo)) {
 			fprintf(stderr, "trace-write: impossible geometry\n");
 			return 1;
 		}
 	}
+	for (i = 0; sockets == 2 && i < geo.slices; i++)
+		llc_slice_pair(&slices[i], &slices[geo.slices + i]);
 	while (tally.records < records)
-		some_accesses(3ull * geo.slices * geo.sets * geo.ways);
+		some_accesses(lines);
 	for (i = 0; i < geo.slices; i++)
 		if (used[i])
 			flush_block(i);
@@ -158,8 +173,9 @@ int main(int argc, char **argv)
 		return 1;
 	}
 
-	tally.slices = geo.slices;
-	for (i = 0; i < geo.slices; i++) {
+	tally.sockets = sockets;
+	tally.slices = sockets * geo.slices;
+	for (i = 0; i < tally.slices; i++) {
 		uint64_t dirty[LLC_ACTORS] = { 0 };
 
 		llc_dirty_lines(&slices[i], dirty);
@@ -170,11 +186,12 @@ int main(int argc, char **argv)
 #undef ADD
 		}
 		for (ch = 0; ch < LLC_CHANNELS; ch++) {
-			tally.dram_read += slices[i].dram_read[ch];
-			tally.dram_write += slices[i].dram_write[ch];
+			tally.dram_read[i / geo.slices] += slices[i].dram_read[ch];
+			tally.dram_write[i / geo.slices] += slices[i].dram_write[ch];
 		}
-		llc_slice_free(&slices[i]);
 	}
+	for (i = 0; i < tally.slices; i++)
+		llc_slice_free(&slices[i]);
 	tally_print(&tally, stdout);
 	return 0;
 }

@@ -50,31 +50,67 @@ void llc_slice_free(struct llc_slice *s)
 	s->clock = NULL;
 }
 
-static enum llc_state state_of(const struct llc_way *w)
+/**
+ * llc_slice_pair() - these hold the same lines, each for its socket
+ */
+void llc_slice_pair(struct llc_slice *socket0, struct llc_slice *socket1)
+{
+	socket0->peer = socket1;
+	socket1->peer = socket0;
+	socket1->socket = 1;
+}
+
+/* Where a line is accounted for. */
+static struct llc_slice *home_of(struct llc_slice *s, uint64_t line)
+{
+	return llc_home_of(s, line) == s->socket ? s : s->peer;
+}
+
+/* The way that a line is in, or NULL. */
+static struct llc_way *find(const struct llc_slice *s, uint64_t line)
+{
+	const size_t first = line % s->geo.sets * s->geo.ways;
+	const uint64_t *tag = s->tag + first;
+	unsigned int i;
+
+	for (i = 0; i < s->geo.ways; i++) {
+		if (tag[i] == line + 1)
+			return &s->way[first + i];
+	}
+	return NULL;
+}
+
+static enum llc_state state_of(const struct llc_slice *s, const struct llc_way *w,
+			       uint64_t line)
 {
 	if (w->dirty)
 		return LLC_M;
-	return w->sharers & (w->sharers - 1) ? LLC_S : LLC_E;
+	if (w->sharers & (w->sharers - 1) || (s->peer && find(s->peer, line)))
+		return LLC_S;
+	return LLC_E;
 }
 
-static void make_dirty(struct llc_slice *s, struct llc_way *w, unsigned int who)
+static void make_dirty(struct llc_slice *home, struct llc_way *w, unsigned int who)
 {
 	if (!w->dirty) {
 		w->dirty = true;
 		w->first = who;
-		s->account[who].made_dirty++;
+		home->account[who].made_dirty++;
 	}
 	w->last = who;
 }
 
 static void write_back(struct llc_slice *s, struct llc_way *w, uint64_t line,
-		       unsigned int evictor)
+		       unsigned int evictor, struct llc_result *r)
 {
-	s->account[w->first].wb_first++;
-	s->account[w->last].wb_last++;
-	s->account[evictor].wb_evictor++;
-	s->dram_write[llc_channel_of(line)]++;
+	struct llc_slice *home = home_of(s, line);
+
+	home->account[w->first].wb_first++;
+	home->account[w->last].wb_last++;
+	home->account[evictor].wb_evictor++;
+	home->dram_write[llc_channel_of(line)]++;
 	w->dirty = false;
+	r->dram_lines++;
 }
 
 /* The way to replace: the lowest invalid one, or the least recently used. */
@@ -92,15 +128,58 @@ static unsigned int choose(const uint64_t *tag, const struct llc_way *way,
 	return v;
 }
 
+/*
+ * The part of the other socket's LLC in an access. @w is our copy, or NULL; a dirty copy
+ * that comes over is put into @over.
+ */
+static void ask_other(struct llc_slice *s, enum llc_op op, uint64_t line, unsigned int who,
+		      const struct llc_way *w, struct llc_way *over, struct llc_result *r)
+{
+	struct llc_slice *peer = s->peer;
+	struct llc_way *o;
+
+	if (w && (w->dirty || op == LLC_DEV_READ || op == LLC_CPU_LOAD))
+		return;
+	o = find(peer, line);
+	if (w && !o)
+		return;
+	r->asked = true;
+	if (!o)
+		return;
+	r->other = state_of(peer, o, line);
+
+	switch (op) {
+	case LLC_DEV_READ:
+		return;
+	case LLC_CPU_LOAD:
+		if (o->dirty)
+			write_back(peer, o, line, who, r);
+		if (o->owner >= 0)
+			r->downgrade = 1u << o->owner;
+		o->owner = -1;
+		return;
+	case LLC_DEV_WRITE:
+	case LLC_DEV_WRITE_PART:
+		if (o->dirty)
+			write_back(peer, o, line, who, r);
+		break;
+	default:
+		*over = *o;
+		break;
+	}
+	r->invalidate = o->sharers;
+	peer->tag[o - peer->way] = 0;
+}
+
 /**
  * llc_access() - one access of one line
- * @s:		the slice that the line belongs to
+ * @s:		the slice that the line belongs to, of the socket that asks
  * @op:		what is done
  * @line:	physical address / 64
  * @who:	the actor: a CPU for CPU accesses, any other for a device's
  * @r:		filled in: what was met, and which private copies are gone
  *
- * Context: the caller serialises accesses to a slice. The private copies named
+ * Context: the caller serialises accesses to a slice, and its peer. The private copies named
  * in @r must be gone before the cores concerned use them again.
  */
 void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
@@ -110,21 +189,25 @@ void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 	const size_t set = line % s->geo.sets;
 	uint64_t *tag = s->tag + set * ways;
 	struct llc_way *way = s->way + set * ways, *w = NULL;
-	struct llc_account *a = &s->account[who];
+	struct llc_slice *home = home_of(s, line);
+	struct llc_account *a = &home->account[who];
 	const bool device = op <= LLC_DEV_WRITE_PART;
 	const bool partial = op == LLC_DEV_WRITE_PART;
 	const unsigned int core = who >> s->geo.thread_bits;	/* of a CPU */
 	const uint32_t self = device ? 0 : 1u << core;
+	struct llc_way over = { .dirty = false };
 	unsigned int i;
 
 	memset(r, 0, sizeof(*r));
 	for (i = 0; i < ways; i++) {
 		if (tag[i] == line + 1) {
 			w = &way[i];
-			r->before = state_of(w);
+			r->before = state_of(s, w, line);
 			break;
 		}
 	}
+	if (s->peer && op < LLC_CPU_WB)
+		ask_other(s, op, line, who, w, &over, r);
 
 	/* Who asked for what. */
 	switch (op) {
@@ -152,7 +235,7 @@ void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 		break;
 	case LLC_CPU_UPGRADE:
 		a->write_miss += !w;
-		r->silent = w && w->sharers == self;
+		r->silent = w && w->sharers == self && !r->asked;
 		break;
 	case LLC_CPU_WB:
 		r->silent = !w || w->owner != (int)core;
@@ -168,7 +251,7 @@ void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 	if (!w) {
 		/* A full line that a device writes needs no read. */
 		if (op != LLC_DEV_WRITE) {
-			s->dram_read[llc_channel_of(line)]++;
+			home->dram_read[llc_channel_of(line)]++;
 			r->dram_lines++;
 		}
 		if (op == LLC_DEV_READ)
@@ -176,9 +259,8 @@ void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 		if (device && !ddio) {
 			struct llc_way passing = { .owner = -1 };
 
-			make_dirty(s, &passing, who);
-			write_back(s, &passing, line, who);
-			r->dram_lines++;
+			make_dirty(home, &passing, who);
+			write_back(s, &passing, line, who, r);
 			return;
 		}
 
@@ -186,16 +268,16 @@ void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 		w = &way[i];
 		if (tag[i]) {
 			r->victim = true;
-			r->victim_state = state_of(w);
 			r->victim_line = tag[i] - 1;
+			r->victim_state = state_of(s, w, r->victim_line);
 			r->victim_sharers = w->sharers;
-			if (w->dirty) {
-				write_back(s, w, r->victim_line, who);
-				r->dram_lines++;
-			}
+			if (w->dirty)
+				write_back(s, w, r->victim_line, who, r);
 		}
 		tag[i] = line + 1;
-		w->dirty = false;
+		w->dirty = over.dirty;
+		w->first = over.first;
+		w->last = over.last;
 		w->sharers = 0;
 		w->owner = -1;
 	}
@@ -206,13 +288,12 @@ void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 	switch (op) {
 	case LLC_DEV_WRITE:
 	case LLC_DEV_WRITE_PART:
-		r->invalidate = w->sharers;
+		r->invalidate |= w->sharers;
 		w->sharers = 0;
 		w->owner = -1;
-		make_dirty(s, w, who);
+		make_dirty(home, w, who);
 		if (!ddio) {
-			write_back(s, w, line, who);
-			r->dram_lines++;
+			write_back(s, w, line, who, r);
 			tag[i] = 0;
 		}
 		break;
@@ -225,10 +306,10 @@ void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 		break;
 	case LLC_CPU_STORE:
 	case LLC_CPU_UPGRADE:
-		r->invalidate = w->sharers & ~self;
+		r->invalidate |= w->sharers & ~self;
 		w->sharers = self;
 		w->owner = core;
-		make_dirty(s, w, who);
+		make_dirty(home, w, who);
 		break;
 	default:
 		break;
@@ -237,15 +318,21 @@ void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 
 /**
  * llc_dirty_lines() - how many lines are dirty now, by who made them so (first)
+ * @s:		their home's slice; they may be in its peer
  * @lines:	added to, an entry for each actor
  */
 void llc_dirty_lines(const struct llc_slice *s, uint64_t lines[LLC_ACTORS])
 {
-	size_t i, n = (size_t)s->geo.sets * s->geo.ways;
+	const size_t n = (size_t)s->geo.sets * s->geo.ways;
+	const struct llc_slice *in[] = { s, s->peer };
+	size_t i, j;
 
-	for (i = 0; i < n; i++) {
-		if (s->tag[i] && s->way[i].dirty)
-			lines[s->way[i].first]++;
+	for (j = 0; j < 2 && in[j]; j++) {
+		for (i = 0; i < n; i++) {
+			if (in[j]->tag[i] && in[j]->way[i].dirty &&
+			    llc_home_of(s, in[j]->tag[i] - 1) == s->socket)
+				lines[in[j]->way[i].first]++;
+		}
 	}
 }
 

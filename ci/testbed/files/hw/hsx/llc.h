@@ -84,6 +84,32 @@
  *			Otherwise no owner, no sharers; the line stays dirty and
  *			keeps its age. `before` is the state that it had.
  *
+ * Two sockets
+ *
+ * Each socket has an LLC, for its own cores; devices are those of socket 0. Both have
+ * the same geometry, and a line has the same place in both: a slice and its `peer`, that of
+ * the other socket, hold the same lines and no others. A line's home is the socket
+ * whose memory it is in: socket 1 for lines from `node1` up. All that is counted of
+ * a line, accounts and DRAM, is counted in its home's slice, whoever has asked.
+ *
+ * A dirty line is in one LLC only. A clean one may be in both, and then is S in both.
+ * An access that its own LLC can't answer alone asks the other one first (`asked`;
+ * `other` is the state that the line has there): at a miss; and in order to write,
+ * where its own copy is clean and the other LLC has one as well. Then
+ *
+ *	DEV_READ	the other's copy stays as it is, dirty or not.
+ *	DEV_WRITE	the other's copy leaves, with all private copies. If it is
+ *	DEV_WRITE_PART	dirty it is written back before (evictor: the device).
+ *	CPU_LOAD	the other's copy stays. If it is dirty it is written back
+ *			(evictor: the CPU), and its owner, if any, loses ownership.
+ *	CPU_STORE	the other's copy leaves, with all private copies. If it is
+ *	CPU_UPGRADE	dirty it comes over as it is, with its `first`: nothing
+ *			is written back, nor made dirty.
+ *
+ * and all else is done as above. The other LLC's copy does not become recent. Home
+ * does not wait for the other LLC's answer, so a miss reads DRAM whatever that has,
+ * as above. An upgrade for which the other LLC was asked is not silent.
+ *
  * "Dirtied by W": if the line is clean, it becomes dirty with first = W; in
  * either case last = W.
  *
@@ -99,6 +125,14 @@
  * wb_evictor of the device). The core stores to line 1 (upgrade, silent), the
  * device writes line 1 (hit, dirty already: no clean hit; the core stays
  * `first`, the device becomes `last`).
+ *
+ * Two sockets, slices and sets 1, node1 16, empty. A core of socket 1 stores to line 3
+ * (miss, DRAM read of socket 0), and is its owner. A core of socket 0 loads it: a miss
+ * again, asks, `other` is M: it is written back (wb_first and wb_last of the first
+ * core, wb_evictor of the second, DRAM write of socket 0), DRAM is read, both LLCs have
+ * it, S. The first core stores to it (upgrade, heard): socket 0's copy leaves. The
+ * second stores to it: miss, asks, M; nothing is written back, the line is dirty in
+ * socket 0 now, its first the first core, its last the second.
  */
 #ifndef HSX_LLC_H
 #define HSX_LLC_H
@@ -109,7 +143,8 @@
 
 #define LLC_LINE_SHIFT	6
 #define LLC_LINE_BYTES	(1u << LLC_LINE_SHIFT)
-#define LLC_MAX_SLICES	18
+#define LLC_MAX_SOCKETS	2
+#define LLC_MAX_SLICES	18	/* of a socket */
 #define LLC_MAX_WAYS	32
 #define LLC_CHANNELS	4
 
@@ -137,6 +172,7 @@ struct llc_geometry {
 	unsigned int ways;	/* 1 to LLC_MAX_WAYS */
 	unsigned int ddio_ways;	/* 0 (off) to ways */
 	unsigned int thread_bits; /* of a CPU's number, below its core's: 0 or 1 */
+	uint64_t node1;		/* of two sockets: the first line of socket 1's memory */
 };
 
 /* What one actor did in one slice, in lines. */
@@ -168,16 +204,20 @@ struct llc_way {
 
 struct llc_slice {
 	struct llc_geometry geo;
+	unsigned int socket;
+	struct llc_slice *peer;		/* of two sockets: the other's, else NULL */
 	uint64_t *tag;			/* [sets][ways]: line + 1, or 0 */
 	struct llc_way *way;		/* [sets][ways] */
 	uint32_t *clock;		/* [sets] */
-	struct llc_account account[LLC_ACTORS];
+	struct llc_account account[LLC_ACTORS];	/* of its home's lines, as DRAM is */
 	uint64_t dram_read[LLC_CHANNELS], dram_write[LLC_CHANNELS];
 };
 
 /* What an access met and did, for counters and private caches. */
 struct llc_result {
 	enum llc_state before;		/* of the line; LLC_I: a miss */
+	bool asked;			/* the other socket's LLC */
+	enum llc_state other;		/* of the line there; LLC_I if not asked */
 	bool silent;			/* no message reached the LLC */
 	uint32_t invalidate;		/* cores that lose their copy of the line */
 	uint32_t downgrade;		/* cores whose copy becomes clean */
@@ -197,6 +237,14 @@ static inline unsigned int llc_slice_of(unsigned int slices, uint64_t line)
 }
 
 /**
+ * llc_home_of() - the socket whose memory a line is in
+ */
+static inline unsigned int llc_home_of(const struct llc_slice *s, uint64_t line)
+{
+	return s->peer && line >= s->geo.node1;
+}
+
+/**
  * llc_channel_of() - the memory channel that a line belongs to
  *
  * Real interleaving is configurable; this one takes lines in turn and stirs
@@ -209,6 +257,7 @@ static inline unsigned int llc_channel_of(uint64_t line)
 
 int llc_slice_init(struct llc_slice *s, const struct llc_geometry *geo);
 void llc_slice_free(struct llc_slice *s);
+void llc_slice_pair(struct llc_slice *socket0, struct llc_slice *socket1);
 void llc_access(struct llc_slice *s, enum llc_op op, uint64_t line,
 		unsigned int who, struct llc_result *r);
 void llc_dirty_lines(const struct llc_slice *s, uint64_t lines[LLC_ACTORS]);
@@ -276,13 +325,24 @@ void priv_invalidate(struct priv_cache *p, uint64_t line);
  *	bits 52-55	op (enum llc_op)
  *
  * Order holds within a slice only; slices share nothing.
+ *
+ * With two sockets, a slice and its peer are one here: their accesses are in one order,
+ * and whose they are is told by who makes them. The header has another magic then,
+ * and struct llc_trace_sockets follows it.
  */
 #define LLC_TRACE_MAGIC	0x6563617274636c6cull	/* "llctrace" */
+#define LLC_TRACE_MAGIC_2 0x3263617274636c6cull	/* "llctrac2" */
 
 struct llc_trace_header {
 	uint64_t magic;
 	uint32_t slices, sets, ways;
 	uint16_t ddio_ways, thread_bits;
+};
+
+struct llc_trace_sockets {
+	uint64_t node1;
+	uint32_t cpus;			/* of a socket: who = 0 to cpus - 1 are socket 0's */
+	uint32_t zero;
 };
 
 struct llc_trace_block {
