@@ -409,7 +409,7 @@ static void one_astray_seed(uint64_t seed)
 	};
 	static const uint64_t signals[] = {
 		S(LOAD) | S(LOAD_L1_HIT), S(STORE), S(L3_MISS) | S(L3_REFERENCE), S(BRANCH),
-		S(LOAD) | S(LOAD_L1_MISS) | S(LOAD_L2_MISS) | S(LOAD_L3_MISS),
+		S(LOAD) | S(LOAD_L1_MISS) | S(LOAD_L2_MISS) | S(LOAD_L3_MISS) | S(LOAD_DRAM),
 		S(LOAD) | S(LOAD_L3_OTHER) | S(LOAD_L1_MISS) | S(LOAD_L2_MISS),
 	};
 	static struct core_pmu thread[2];
@@ -485,7 +485,10 @@ static const struct {
 	{ "MEM_LOAD_UOPS_RETIRED.L3_MISS", EVENT(0xd1, 0x20), S(LOAD_L3_MISS) },
 	{ "MEM_LOAD_UOPS_L3_HIT_RETIRED.XSNP_HITM", EVENT(0xd2, 0x04), S(LOAD_L3_OTHER) },
 	{ "MEM_LOAD_UOPS_L3_HIT_RETIRED.XSNP_NONE", EVENT(0xd2, 0x08), S(LOAD_L3_HIT) },
-	{ "MEM_LOAD_UOPS_L3_MISS_RETIRED.LOCAL_DRAM", EVENT(0xd3, 0x01), S(LOAD_L3_MISS) },
+	{ "MEM_LOAD_UOPS_L3_MISS_RETIRED.LOCAL_DRAM", EVENT(0xd3, 0x01), S(LOAD_DRAM) },
+	{ "MEM_LOAD_UOPS_L3_MISS_RETIRED.REMOTE_DRAM", EVENT(0xd3, 0x04), S(LOAD_REMOTE_DRAM) },
+	{ "MEM_LOAD_UOPS_L3_MISS_RETIRED.REMOTE_HITM", EVENT(0xd3, 0x10), S(LOAD_REMOTE_OTHER) },
+	{ "MEM_LOAD_UOPS_L3_MISS_RETIRED.REMOTE_FWD", EVENT(0xd3, 0x20), S(LOAD_REMOTE_CACHE) },
 	{ "LONGEST_LAT_CACHE.MISS", EVENT(0x2e, 0x41), S(L3_MISS) },
 	{ "LONGEST_LAT_CACHE.REFERENCE", EVENT(0x2e, 0x4f), S(L3_REFERENCE) },
 	{ "L1D.REPLACEMENT", EVENT(0x51, 0x01), S(L1_FILL) },
@@ -589,6 +592,10 @@ static void test_unknown(void **state)
 
 /* ---- accesses ---- */
 
+#define MISSED		(S(LOAD_L1_MISS) | S(LOAD_L2_MISS) | S(LOAD_L3_MISS))
+#define READ_MISSED	(S(L1_FILL) | S(L2_READ_MISS) | S(L3_REFERENCE) | S(L3_MISS))
+#define WRITE_MISSED	(S(L1_FILL) | S(L2_WRITE_MISS) | S(L3_REFERENCE) | S(L3_MISS))
+
 static void test_accesses(void **state)
 {
 	static const struct {
@@ -604,9 +611,10 @@ static void test_accesses(void **state)
 		{ CORE_L3_OTHER, S(LOAD_L3_OTHER) | S(LOAD_L1_MISS) | S(LOAD_L2_MISS),
 		  S(L1_FILL) | S(L2_READ_MISS) | S(L3_REFERENCE),
 		  S(L1_FILL) | S(L2_WRITE_MISS) | S(L3_REFERENCE) },
-		{ CORE_DRAM, S(LOAD_L1_MISS) | S(LOAD_L2_MISS) | S(LOAD_L3_MISS),
-		  S(L1_FILL) | S(L2_READ_MISS) | S(L3_REFERENCE) | S(L3_MISS),
-		  S(L1_FILL) | S(L2_WRITE_MISS) | S(L3_REFERENCE) | S(L3_MISS) },
+		{ CORE_DRAM, MISSED | S(LOAD_DRAM), READ_MISSED, WRITE_MISSED },
+		{ CORE_REMOTE_CACHE, MISSED | S(LOAD_REMOTE_CACHE), READ_MISSED, WRITE_MISSED },
+		{ CORE_REMOTE_OTHER, MISSED | S(LOAD_REMOTE_OTHER), READ_MISSED, WRITE_MISSED },
+		{ CORE_REMOTE_DRAM, MISSED | S(LOAD_REMOTE_DRAM), READ_MISSED, WRITE_MISSED },
 		{ CORE_UNCACHED, 0, 0, 0 },
 	};
 	size_t i;
@@ -648,6 +656,10 @@ static void test_offcore(void **state)
 		{ false, CORE_L3, false, 1, 0, 0, 0 },
 		{ false, CORE_L3_OTHER, false, 1, 0, 0, 0 },
 		{ false, CORE_DRAM, false, 1, 1, 0, 0 },
+		{ false, CORE_REMOTE_CACHE, false, 1, 1, 0, 0 },
+		{ false, CORE_REMOTE_OTHER, false, 1, 1, 0, 0 },
+		{ false, CORE_REMOTE_DRAM, false, 1, 1, 0, 0 },
+		{ true, CORE_REMOTE_DRAM, false, 0, 0, 1, 1 },
 		{ true, CORE_L1, false, 0, 0, 0, 0 },
 		{ true, CORE_L1, true, 0, 0, 1, 0 },
 		{ true, CORE_L2, true, 0, 0, 1, 0 },
@@ -675,6 +687,18 @@ static void test_offcore(void **state)
 	put(OFFCORE(1), hitm ^ 1ull << 36);
 	assert_int_equal(core_offcore_signals(&p, false, CORE_L3_OTHER, false), S(OFFCORE_0));
 	assert_int_equal(core_offcore_signals(&p, false, CORE_L3, false), 0);
+
+	/* The kernel's node-loads: this socket's memory; node-load-misses: the other's */
+	put(OFFCORE(0), 1 | 1ull << 22 | 0x7full << 31);
+	put(OFFCORE(1), 1 | 7ull << 27 | 0x7full << 31);
+	assert_int_equal(core_offcore_signals(&p, false, CORE_DRAM, false), S(OFFCORE_0));
+	assert_int_equal(core_offcore_signals(&p, false, CORE_REMOTE_DRAM, false), S(OFFCORE_1));
+	/* The other's caches alone, modified or not */
+	put(OFFCORE(0), 1 | 1ull << 27 | 1ull << 36);
+	put(OFFCORE(1), 1 | 1ull << 27 | 1ull << 35);
+	assert_int_equal(core_offcore_signals(&p, false, CORE_REMOTE_OTHER, false), S(OFFCORE_0));
+	assert_int_equal(core_offcore_signals(&p, false, CORE_REMOTE_CACHE, false), S(OFFCORE_1));
+	assert_int_equal(core_offcore_signals(&p, false, CORE_REMOTE_DRAM, false), 0);
 }
 
 static void test_latency(void **state)

@@ -126,6 +126,7 @@ static void test_precise(void **state)
 		EVENT(0xc4, 0x08), EVENT(0xc4, 0x20), EVENT(0xc5, 0x01), EVENT(0xc5, 0x04),
 		EVENT(0xc5, 0x20), LATENCY, LOADS, STORES, EVENT(0xd0, 0x21), EVENT(0xd0, 0x41),
 		EVENT(0xd0, 0x42), L3_MISS, EVENT(0xd2, 0x04), EVENT(0xd3, 0x01),
+		EVENT(0xd3, 0x04), EVENT(0xd3, 0x10), EVENT(0xd3, 0x20),
 	};
 	static const unsigned int others[] = {
 		EVENT(0xc0, 0x00), EVENT(0x3c, 0x00), EVENT(0x2e, 0x41), EVENT(0xc4, 0x00),
@@ -334,6 +335,8 @@ static void test_sources(void **state)
 	} t[] = {
 		{ CORE_L1, 1, 4 }, { CORE_L2, 3, 12 }, { CORE_L3, 4, 40 },
 		{ CORE_L3_OTHER, 7, 80 }, { CORE_DRAM, 12, 200 },
+		{ CORE_REMOTE_CACHE, 8, 210 }, { CORE_REMOTE_OTHER, 9, 260 },
+		{ CORE_REMOTE_DRAM, 13, 310 },
 	};
 	size_t i;
 
@@ -596,7 +599,7 @@ static void one_seed(uint64_t seed)
 		unsigned int want = 0;
 
 		for (i = 0; i < PEBS_COUNTERS; i++) {
-			const bool its = i == 0 ? load : i == 1 ? load && level == CORE_DRAM :
+			const bool its = i == 0 ? load : i == 1 ? load && core_missed_l3(level) :
 					 i == 2 ? load && level != CORE_L1 : store;
 
 			if (!its || !(modes[i] & (mode == CORE_USER ? 1 : 2)))

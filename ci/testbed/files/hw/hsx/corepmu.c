@@ -56,6 +56,7 @@
 
 #define S(signal)	CORE_SIGNAL(CORE_##signal)
 #define EXEC(kind, taken) CORE_SIGNAL(CORE_EXEC + 2 * (kind) + (taken))
+#define LOAD_MISSED	(S(LOAD_L1_MISS) | S(LOAD_L2_MISS) | S(LOAD_L3_MISS))
 #define MISP(kind, taken) CORE_SIGNAL(CORE_EXEC_MISP + 2 * (kind) + (taken))
 
 /* The bit of a counter in the enable and status registers */
@@ -115,7 +116,10 @@ static const struct {
 	{ 0xd1, 0x20, LOW_COUNTERS, S(LOAD_L3_MISS) },
 	{ 0xd2, 0x04, LOW_COUNTERS, S(LOAD_L3_OTHER) },		/* XSNP_HITM */
 	{ 0xd2, 0x08, LOW_COUNTERS, S(LOAD_L3_HIT) },		/* XSNP_NONE */
-	{ 0xd3, 0x01, LOW_COUNTERS, S(LOAD_L3_MISS) },		/* LOCAL_DRAM */
+	{ 0xd3, 0x01, LOW_COUNTERS, S(LOAD_DRAM) },		/* LOCAL_DRAM */
+	{ 0xd3, 0x04, LOW_COUNTERS, S(LOAD_REMOTE_DRAM) },
+	{ 0xd3, 0x10, LOW_COUNTERS, S(LOAD_REMOTE_OTHER) },	/* REMOTE_HITM */
+	{ 0xd3, 0x20, LOW_COUNTERS, S(LOAD_REMOTE_CACHE) },	/* REMOTE_FWD */
 
 	/* BR_INST_RETIRED, BR_MISP_RETIRED; umask 4 is for precise sampling */
 	{ 0xc4, 0x00, ALL_COUNTERS, S(BRANCH) },
@@ -441,7 +445,8 @@ void core_pmu_accessed(struct core_pmu *p, uint64_t address, bool locked,
 {
 	static const uint8_t source[CORE_LEVELS] = {
 		[CORE_L1] = 1, [CORE_L2] = 3, [CORE_L3] = 4, [CORE_L3_OTHER] = 7,
-		[CORE_DRAM] = 12, [CORE_UNCACHED] = 15,
+		[CORE_DRAM] = 12, [CORE_REMOTE_CACHE] = 8, [CORE_REMOTE_OTHER] = 9,
+		[CORE_REMOTE_DRAM] = 13, [CORE_UNCACHED] = 15,
 	};
 	const struct pebs_access a = {
 		.address = address,
@@ -502,7 +507,10 @@ uint64_t core_access_signals(bool load, bool store, bool locked, bool split,
 		[CORE_L2] = S(LOAD_L2_HIT) | S(LOAD_L1_MISS),
 		[CORE_L3] = S(LOAD_L3_HIT) | S(LOAD_L1_MISS) | S(LOAD_L2_MISS),
 		[CORE_L3_OTHER] = S(LOAD_L3_OTHER) | S(LOAD_L1_MISS) | S(LOAD_L2_MISS),
-		[CORE_DRAM] = S(LOAD_L1_MISS) | S(LOAD_L2_MISS) | S(LOAD_L3_MISS),
+		[CORE_DRAM] = LOAD_MISSED | S(LOAD_DRAM),
+		[CORE_REMOTE_CACHE] = LOAD_MISSED | S(LOAD_REMOTE_CACHE),
+		[CORE_REMOTE_OTHER] = LOAD_MISSED | S(LOAD_REMOTE_OTHER),
+		[CORE_REMOTE_DRAM] = LOAD_MISSED | S(LOAD_REMOTE_DRAM),
 	};
 	uint64_t signals = 0;
 
@@ -528,7 +536,7 @@ uint64_t core_line_signals(bool store, enum core_level level, bool upgrade)
 	if (level == CORE_L2)
 		return signals | (store ? S(L2_WRITE_HIT) : S(L2_READ_HIT));
 	signals |= S(L3_REFERENCE) | (store ? S(L2_WRITE_MISS) : S(L2_READ_MISS));
-	return level == CORE_DRAM ? signals | S(L3_MISS) : signals;
+	return core_missed_l3(level) ? signals | S(L3_MISS) : signals;
 }
 
 /**
@@ -536,15 +544,19 @@ uint64_t core_line_signals(bool store, enum core_level level, bool upgrade)
  *
  * Bits of the register: 0 demand reads, 1 demand writes; 16 any response; 18-21
  * by the LLC, the line there being modified, exclusive, shared or forwarding
- * (not told apart here), 22 by local memory; 31, 32 without asking other cores,
- * 36 from another core's modified copy.
+ * (not told apart here), 22 by local memory, 27 by the other socket's memory or
+ * cache; 31, 32 without asking others, 35 from the other socket's clean copy, 36
+ * from another core's, or the other socket's, modified one.
  */
 uint64_t core_offcore_signals(const struct core_pmu *p, bool store, enum core_level level,
 			      bool upgrade)
 {
 	const uint64_t any = 1u << 16, request = store ? 2 : 1;
-	const uint64_t supplier = level == CORE_DRAM ? 1u << 22 : 0xfu << 18;
-	const uint64_t snoop = level == CORE_L3_OTHER ? 1ull << 36 : 3ull << 31;
+	const uint64_t supplier = level == CORE_DRAM ? 1u << 22 :
+				  core_missed_l3(level) ? 1u << 27 : 0xfu << 18;
+	const uint64_t snoop = level == CORE_L3_OTHER || level == CORE_REMOTE_OTHER ?
+			       1ull << 36 :
+			       level == CORE_REMOTE_CACHE ? 1ull << 35 : 3ull << 31;
 	uint64_t signals = 0;
 	int i;
 
@@ -568,7 +580,8 @@ unsigned int core_latency(enum core_level level)
 {
 	static const uint16_t latency[CORE_LEVELS] = {
 		[CORE_L1] = 4, [CORE_L2] = 12, [CORE_L3] = 40, [CORE_L3_OTHER] = 80,
-		[CORE_DRAM] = 200,
+		[CORE_DRAM] = 200, [CORE_REMOTE_CACHE] = 210, [CORE_REMOTE_OTHER] = 260,
+		[CORE_REMOTE_DRAM] = 310,
 	};
 
 	return latency[level];

@@ -119,7 +119,10 @@ enum core_level {
 	CORE_L2,
 	CORE_L3,
 	CORE_L3_OTHER,			/* modified in another core's cache */
-	CORE_DRAM,
+	CORE_DRAM,			/* of this socket */
+	CORE_REMOTE_CACHE,		/* in the other socket's, clean */
+	CORE_REMOTE_OTHER,		/* ... or modified */
+	CORE_REMOTE_DRAM,
 	CORE_UNCACHED,			/* no memory: a load from nowhere */
 	CORE_LEVELS
 };
@@ -139,7 +142,11 @@ enum core_signal {
 	CORE_LOAD_L3_OTHER,
 	CORE_LOAD_L1_MISS,
 	CORE_LOAD_L2_MISS,
-	CORE_LOAD_L3_MISS,
+	CORE_LOAD_L3_MISS,		/* the next four together */
+	CORE_LOAD_DRAM,
+	CORE_LOAD_REMOTE_DRAM,
+	CORE_LOAD_REMOTE_CACHE,
+	CORE_LOAD_REMOTE_OTHER,
 	CORE_LOAD_LATENCY,		/* as long as register 0x3f6 says, or longer */
 	/* of a line */
 	CORE_L1_FILL,
@@ -189,6 +196,14 @@ struct core_pmu {
 };
 
 enum core_msr { CORE_MSR_OTHER, CORE_MSR_DONE, CORE_MSR_FAULT };
+
+/**
+ * core_missed_l3() - was the line in no LLC of this socket?
+ */
+static inline bool core_missed_l3(enum core_level level)
+{
+	return level >= CORE_DRAM && level <= CORE_REMOTE_DRAM;
+}
 
 /* A large number of cycles that still can be added to another. */
 #define CORE_NEVER	(INT64_MAX / 4)

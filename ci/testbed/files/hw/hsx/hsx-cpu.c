@@ -40,7 +40,7 @@ static inline enum core_level observe(CPUArchState *env, HsxCore *core,
         HsxWork *work = &core->now[mode];
 
         work->reference += found.level > CORE_L2 || found.upgrade;
-        work->miss += found.level == CORE_DRAM;
+        work->miss += core_missed_l3(found.level);
         work->made_dirty += found.made_dirty;
         hsx_core_signals(env, core, mode,
                          core_line_signals(store, found.level, found.upgrade) |

@@ -22,6 +22,9 @@
  *
  * At exit all marks and the final account are written to the ledger file.
  *
+ * Of two sockets, `cpus` are in the guest's order, and `cbox` has socket 0's boxes
+ * first; `nodes` has all accounts once more, apart by the home of the line.
+ *
  * `clock_ns` is the virtual clock's, which the guest's clocks are made from.
  *
  * `block` is QEMU's own count of what it moved between each disk and its
@@ -83,17 +86,17 @@ void dma_master_gone(DmaMaster *m)
     m->dev = NULL;
 }
 
-/* The accounts of all slices together */
+/* The accounts of all slices together, or of those of a socket */
 typedef struct {
     struct llc_account a[LLC_ACTORS];
     uint64_t dirty[LLC_ACTORS];
     uint64_t dram_read, dram_write;
 } Sums;
 
-static void sum_up(Sums *s)
+static void sum_up(Sums *s, unsigned first, unsigned boxes)
 {
     memset(s, 0, sizeof(*s));
-    for (unsigned i = 0; i < hsx.geo.slices; i++) {
+    for (unsigned i = first; i < first + boxes; i++) {
         const struct llc_slice *slice = &hsx.box[i].slice;
         /* an account is nothing but counters */
         const uint64_t *from = (const uint64_t *)slice->account;
@@ -143,19 +146,11 @@ static void put_bytes(GString *j, const char *way,
     g_string_append_printf(j, ", \"%s_bytes\": %" PRIu64, way, all);
 }
 
-static void put_device(GString *j, const DmaMaster *m, const Sums *s)
+/* What a device has done to lines */
+static void put_dma(GString *j, const DmaMaster *m, const Sums *s)
 {
     const struct llc_account *a = &s->a[m->actor];
-    g_autofree char *address = m->dev ? address_of(m->dev) :
-                                        g_strdup(m->address);
 
-    g_string_append_printf(j, "\n  \"%s\": {\"model\": \"%s\"", address,
-                           m->model);
-    put(j, "actor", m->actor);
-    put(j, "to_ops", m->to_ops);
-    put_bytes(j, "to", m->to_bytes);
-    put(j, "from_ops", m->from_ops);
-    put_bytes(j, "from", m->from_bytes);
     put(j, "to_lines", a->to_lines);
     put(j, "to_miss", a->to_miss);
     put(j, "from_lines", a->from_lines);
@@ -167,6 +162,21 @@ static void put_device(GString *j, const DmaMaster *m, const Sums *s)
     put(j, "fill_lines", a->fill_lines);
     put_write_backs(j, a, s->dirty[m->actor]);
     g_string_append_c(j, '}');
+}
+
+static void put_device(GString *j, const DmaMaster *m, const Sums *s)
+{
+    g_autofree char *address = m->dev ? address_of(m->dev) :
+                                        g_strdup(m->address);
+
+    g_string_append_printf(j, "\n  \"%s\": {\"model\": \"%s\"", address,
+                           m->model);
+    put(j, "actor", m->actor);
+    put(j, "to_ops", m->to_ops);
+    put_bytes(j, "to", m->to_bytes);
+    put(j, "from_ops", m->from_ops);
+    put_bytes(j, "from", m->from_bytes);
+    put_dma(j, m, s);
 }
 
 /* Accesses of a kind, a load or a store: a read-modify-write is both */
@@ -192,9 +202,11 @@ static void put_work(GString *j, const char *mode, const HsxWork *w)
         [CORE_L2] = "load_l2_hit",
         [CORE_L3] = "load_l3_hit",
         [CORE_L3_OTHER] = "load_l3_other",
-        [CORE_DRAM] = "load_l3_miss",
+        [CORE_REMOTE_CACHE] = "load_remote_cache",
+        [CORE_REMOTE_OTHER] = "load_remote_other",
+        [CORE_REMOTE_DRAM] = "load_remote_dram",
     };
-    uint64_t locked = 0;
+    uint64_t locked = 0, missed = 0;
 
     for (unsigned l = 0; l < CORE_LEVELS; l++) {
         locked += w->access[CPU_ACCESS_RMW][l];
@@ -210,10 +222,14 @@ static void put_work(GString *j, const char *mode, const HsxWork *w)
         put(j, "split_stores",
             w->split[CPU_ACCESS_STORE] + w->split[CPU_ACCESS_RMW]);
         for (unsigned l = 0; l < CORE_LEVELS; l++) {
-            if (found[l]) {
-                put(j, found[l], accesses(w, CPU_ACCESS_LOAD, l));
+            uint64_t n = accesses(w, CPU_ACCESS_LOAD, l);
+
+            missed += core_missed_l3(l) ? n : 0;
+            if (found[l] && (l < CORE_DRAM || hsx.sockets == 2)) {
+                put(j, found[l], n);
             }
         }
+        put(j, "load_l3_miss", missed);
         put(j, "l3_reference", w->reference);
         put(j, "l3_miss", w->miss);
         put(j, "made_dirty", w->made_dirty);
@@ -263,7 +279,8 @@ static void put_cpus(GString *j, const Sums *s)
     uint64_t loads = 0, stores = 0, dirty = 0, untracked = 0;
     GString *each = g_string_new("");
 
-    for (unsigned i = 0; i < hsx.cores; i++) {
+    for (unsigned n = 0; n < hsx.cores; n++) {
+        const unsigned i = hsx_index_of(n);
         const HsxCore *c = &hsx.core[i];
         const struct llc_account *a = &s->a[i];
         HsxWork w[CORE_MODES] = { };
@@ -289,7 +306,11 @@ static void put_cpus(GString *j, const Sums *s)
         all.wb_last += a->wb_last;
         all.wb_evictor += a->wb_evictor;
 
-        g_string_append_printf(each, "%s\n  {", i ? "," : "");
+        g_string_append_printf(each, "%s\n  {", n ? "," : "");
+        if (hsx.sockets == 2) {
+            put(each, "socket", hsx_socket_of(i));
+            put(each, "actor", i);
+        }
         put(each, "loads", l);
         put(each, "stores", st);
         put(each, "l1_miss", c->l1_miss);
@@ -360,6 +381,60 @@ static void put_block(GString *j)
     g_string_append_c(j, '}');
 }
 
+/* The accounts by the home of the lines. @s is overwritten. */
+static void put_nodes(GString *j, Sums *s)
+{
+    DmaMaster *m;
+
+    g_string_append(j, ",\n \"nodes\": [");
+    for (unsigned node = 0; node < hsx.sockets; node++) {
+        struct llc_account all = { };
+        uint64_t dirty = 0;
+        const char *sep = "";
+
+        sum_up(s, node * hsx.geo.slices, hsx.geo.slices);
+        g_string_append_printf(j, "%s{\"devices\": {", node ? ",\n  " : "\n  ");
+        QTAILQ_FOREACH(m, &masters, next) {
+            g_autofree char *address = m->dev ? address_of(m->dev) :
+                                                g_strdup(m->address);
+
+            if (m->actor < 0) {
+                continue;
+            }
+            g_string_append_printf(j, "%s\n   \"%s\": {", sep, address);
+            put_dma(j, m, s);
+            sep = ",";
+        }
+        g_string_append(j, "},\n   \"cpus\": [");
+        for (unsigned n = 0; n < hsx.cores; n++) {
+            const unsigned i = hsx_index_of(n);
+            const struct llc_account *a = &s->a[i];
+
+            g_string_append_printf(j, "%s\n    {", n ? "," : "");
+            put(j, "read_miss", a->read_miss);
+            put(j, "write_miss", a->write_miss);
+            put_write_backs(j, a, s->dirty[i]);
+            g_string_append_c(j, '}');
+            all.read_miss += a->read_miss;
+            all.write_miss += a->write_miss;
+            all.made_dirty += a->made_dirty;
+            all.wb_first += a->wb_first;
+            all.wb_last += a->wb_last;
+            all.wb_evictor += a->wb_evictor;
+            dirty += s->dirty[i];
+        }
+        g_string_append(j, "],\n   \"cpu\": {");
+        put(j, "read_miss", all.read_miss);
+        put(j, "write_miss", all.write_miss);
+        put_write_backs(j, &all, dirty);
+        g_string_append(j, "},\n   \"dram\": {");
+        put(j, "read_lines", s->dram_read);
+        put(j, "write_lines", s->dram_write);
+        g_string_append(j, "}}");
+    }
+    g_string_append_c(j, ']');
+}
+
 /* All accounts, without the enclosing braces. Under the big lock. */
 static void put_accounts(GString *j)
 {
@@ -368,7 +443,7 @@ static void put_accounts(GString *j)
     DmaMaster *m;
 
     hsx_lock_all();
-    sum_up(s);
+    sum_up(s, 0, hsx.boxes);
     g_string_append_printf(j, "\"line_bytes\": %u,\n \"clock_ns\": %" PRId64
                            ",\n \"devices\": {", LLC_LINE_BYTES,
                            qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
@@ -387,19 +462,31 @@ static void put_accounts(GString *j)
     put(j, "write_lines", s->dram_write);
     put(j, "bytes_per_s", hsx.dram_bw);
     g_string_append(j, "},\n \"cbox\": [");
-    for (unsigned i = 0; i < hsx.geo.slices; i++) {
+    for (unsigned i = 0; i < hsx.boxes; i++) {
         HsxBox *b = &hsx.box[i];
 
         g_string_append_printf(j, "%s\n  {", i ? "," : "");
         put_tor(j, "tor", b->tor[false], b->tor[true]);
         g_string_append(j, ", ");
         put_tor(j, "tor_io", b->tor[true], NULL);
+        if (hsx.sockets == 2) {
+            g_string_append(j, ", ");
+            put_tor(j, "tor_remote", b->tor_remote, NULL);
+            g_string_append_printf(j, ", \"snoops\": {\"i\": %" PRIu64
+                                   ", \"s\": %" PRIu64 ", \"e\": %" PRIu64
+                                   ", \"m\": %" PRIu64 "}",
+                                   b->snoops[LLC_I], b->snoops[LLC_S],
+                                   b->snoops[LLC_E], b->snoops[LLC_M]);
+        }
         put(j, "victims_m", b->victims[LLC_M]);
         put(j, "victims_e", b->victims[LLC_E]);
         put(j, "victims_s", b->victims[LLC_S]);
         g_string_append_c(j, '}');
     }
     g_string_append(j, "]");
+    if (hsx.sockets == 2) {
+        put_nodes(j, s);
+    }
     hsx_unlock_all();
     put_block(j);
     g_string_append(j, ",\n \"not_modelled\": ");

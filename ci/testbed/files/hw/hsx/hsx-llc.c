@@ -11,6 +11,8 @@
 #include "qemu/memalign.h"
 #include "hw/boards.h"
 #include "hw/i386/x86.h"
+#include "sysemu/hostmem.h"
+#include "sysemu/numa.h"
 #include "exec/memory.h"
 #include "hsx.h"
 
@@ -88,6 +90,22 @@ static void read_mail(HsxCaches *c)
     qemu_spin_unlock(&c->mail_lock);
 }
 
+/* The other socket's LLC has been asked for the line. */
+static void snooped(HsxBox *box, uint64_t line, const struct llc_result *r)
+{
+    struct llc_result there = { .before = r->other };
+    HsxRequest req = {
+        .snoop = true,
+        .home = llc_home_of(&box->slice, line),
+        .r = &there,
+    };
+
+    box->snoops[there.before]++;
+    if (box->pmon.active) {
+        hsx_pmon_count(box, &req);
+    }
+}
+
 /* One access at its box, whose lock is held. */
 static struct llc_result access_locked(HsxBox *box, enum llc_op op,
                                        uint64_t line, unsigned who)
@@ -97,9 +115,12 @@ static struct llc_result access_locked(HsxBox *box, enum llc_op op,
 
     llc_access(&box->slice, op, line, who, &r);
     if (unlikely(hsx.trace_file)) {
-        box->trace[box->trace_records++] = llc_trace_record(op, line, who);
-        if (box->trace_records == HSX_TRACE_RECORDS) {
-            trace_flush(box);
+        /* Of two sockets, the two boxes have one trace. */
+        HsxBox *t = &hsx.box[(box - hsx.box) % hsx.geo.slices];
+
+        t->trace[t->trace_records++] = llc_trace_record(op, line, who);
+        if (t->trace_records == HSX_TRACE_RECORDS) {
+            trace_flush(t);
         }
     }
 
@@ -113,24 +134,37 @@ static struct llc_result access_locked(HsxBox *box, enum llc_op op,
     if (!r.silent) {
         HsxRequest req = {
             .opcode = request_of[op].opcode,
-            .tid = io ? HSX_TID_IO : who << (1 - hsx.geo.thread_bits),
+            .tid = io ? HSX_TID_IO :
+                        (who - box->slice.socket * hsx.socket_cpus) <<
+                        (1 - hsx.geo.thread_bits),
             .write = request_of[op].write,
+            .home = llc_home_of(&box->slice, line),
+            .victim_home = llc_home_of(&box->slice, r.victim_line),
             .r = &r,
         };
+        bool miss = r.before == LLC_I && op != LLC_CPU_WB;
 
         box->tor[io][req.opcode][0]++;
-        box->tor[io][req.opcode][1] +=
-            r.before == LLC_I && op != LLC_CPU_WB;
+        box->tor[io][req.opcode][1] += miss;
+        if (req.home != box->slice.socket) {
+            box->tor_remote[req.opcode][0]++;
+            box->tor_remote[req.opcode][1] += miss;
+        }
         if (box->pmon.active) {
             hsx_pmon_count(box, &req);
         }
     }
+    if (unlikely(r.asked)) {
+        snooped(box + (box->slice.socket ? -(int)hsx.geo.slices :
+                                           (int)hsx.geo.slices), line, &r);
+    }
     return r;
 }
 
-static HsxBox *box_of(uint64_t line)
+/* @first: of the boxes of the socket that asks */
+static HsxBox *box_of(HsxBox *first, uint64_t line)
 {
-    return &hsx.box[llc_slice_of(hsx.geo.slices, line)];
+    return &first[llc_slice_of(hsx.geo.slices, line)];
 }
 
 static void hsx_dma(DmaMaster *m, DmaPath path, ram_addr_t addr, hwaddr len,
@@ -161,13 +195,13 @@ static void hsx_dma(DmaMaster *m, DmaPath path, ram_addr_t addr, hwaddr len,
         ram_addr_t next = MIN(ROUND_DOWN(addr, LLC_LINE_BYTES) +
                               LLC_LINE_BYTES, end);
         bool full = next - addr == LLC_LINE_BYTES;
-        HsxBox *box = box_of(line);
+        HsxBox *box = box_of(hsx.box, line);
 
-        qemu_spin_lock(&box->lock);
+        qemu_spin_lock(box->lock);
         moved += access_locked(box, !is_write ? LLC_DEV_READ :
                                full ? LLC_DEV_WRITE : LLC_DEV_WRITE_PART,
                                line, m->actor).dram_lines;
-        qemu_spin_unlock(&box->lock);
+        qemu_spin_unlock(box->lock);
         addr = next;
     }
     if (moved && hsx.dram_bw) {
@@ -207,6 +241,20 @@ static bool look_again(HsxCaches *c, unsigned index, uint64_t line, bool store,
     return true;
 }
 
+/* Where an access found its line */
+static enum core_level level_of(const HsxBox *box, uint64_t line,
+                                const struct llc_result *r)
+{
+    if (r->before != LLC_I) {
+        return r->downgrade ? CORE_L3_OTHER : CORE_L3;
+    }
+    if (r->other != LLC_I) {
+        return r->other == LLC_M ? CORE_REMOTE_OTHER : CORE_REMOTE_CACHE;
+    }
+    return llc_home_of(&box->slice, line) == box->slice.socket ?
+           CORE_DRAM : CORE_REMOTE_DRAM;
+}
+
 /**
  * hsx_cpu_line: a guest load or store of a line, on the vCPU's own thread
  */
@@ -238,9 +286,9 @@ HsxLine hsx_cpu_line(HsxCore *core, unsigned index, uint64_t line, bool store)
         goto found;
     }
 
-    box = box_of(line);
+    box = box_of(core->box, line);
 again:
-    qemu_spin_lock(&box->lock);
+    qemu_spin_lock(box->lock);
     lock_caches(c);
     if (unlikely(qatomic_read(&c->mail))) {
         read_mail(c);
@@ -251,7 +299,7 @@ again:
 
         if (!there || (hit != PRIV_MISS && !clean)) {
             unlock_caches(c);
-            qemu_spin_unlock(&box->lock);
+            qemu_spin_unlock(box->lock);
             if (there) {
                 goto found;
             }
@@ -270,14 +318,15 @@ again:
         }
     }
     unlock_caches(c);
-    qemu_spin_unlock(&box->lock);
+    qemu_spin_unlock(box->lock);
 
     if (left && victim_modified) {
-        box = box_of(victim);
-        qemu_spin_lock(&box->lock);
-        access_locked(box, LLC_CPU_WB, victim, index);
+        HsxBox *to = box_of(core->box, victim);
+
+        qemu_spin_lock(to->lock);
+        access_locked(to, LLC_CPU_WB, victim, index);
         qatomic_set(&c->leaving[index & 1], 0);
-        qemu_spin_unlock(&box->lock);
+        qemu_spin_unlock(to->lock);
     }
     core->l1_miss += hit != PRIV_L1;
     core->l2_miss += hit == PRIV_MISS;
@@ -286,10 +335,9 @@ again:
     }
 
     return (HsxLine) {
-        .level = clean ? level[hit] : r.before == LLC_I ? CORE_DRAM :
-                 r.downgrade ? CORE_L3_OTHER : CORE_L3,
+        .level = clean ? level[hit] : level_of(box, line, &r),
         .upgrade = clean && !r.silent,
-        .made_dirty = store && r.before != LLC_M,
+        .made_dirty = store && r.before != LLC_M && r.other != LLC_M,
     };
 
 found:
@@ -300,14 +348,14 @@ found:
 void hsx_lock_all(void)
 {
     for (unsigned i = 0; i < hsx.geo.slices; i++) {
-        qemu_spin_lock(&hsx.box[i].lock);
+        qemu_spin_lock(hsx.box[i].lock);
     }
 }
 
 void hsx_unlock_all(void)
 {
     for (unsigned i = hsx.geo.slices; i-- > 0; ) {
-        qemu_spin_unlock(&hsx.box[i].lock);
+        qemu_spin_unlock(hsx.box[i].lock);
     }
 }
 
@@ -328,11 +376,51 @@ void hsx_trace_finish(void)
     hsx.trace_file = NULL;
 }
 
+/* Where RAM is, and which socket's each of it. False: not as we want it. */
+static bool find_ram(Error **errp)
+{
+    MachineState *ms = MACHINE(qdev_get_machine());
+    X86MachineState *x86ms = X86_MACHINE(ms);
+    const NumaState *numa = ms->numa_state;
+    uint64_t size = memory_region_size(ms->ram), first;
+
+    hsx.ram_below_4g = x86ms->below_4g_mem_size;
+    hsx.above_4g = x86ms->above_4g_mem_start;
+    if (hsx.sockets == 1) {
+        hsx.ram_start = memory_region_get_ram_addr(ms->ram);
+    } else {
+        HostMemoryBackend *m[2];
+
+        if (!numa || numa->num_nodes != 2 || !numa->nodes[0].node_memdev ||
+            !numa->nodes[1].node_memdev) {
+            error_setg(errp, "two sockets need two nodes, each with a memdev");
+            return false;
+        }
+        for (unsigned i = 0; i < 2; i++) {
+            m[i] = numa->nodes[i].node_memdev;
+        }
+        /* RAM blocks lie side by side: their sizes are round. */
+        first = numa->nodes[0].node_mem;
+        hsx.ram_start =
+            memory_region_get_ram_addr(host_memory_backend_get_memory(m[0]));
+        if (memory_region_get_ram_addr(host_memory_backend_get_memory(m[1])) !=
+            hsx.ram_start + first) {
+            error_setg(errp, "the nodes' memory is not in one piece");
+            return false;
+        }
+        if (first > hsx.ram_below_4g) {
+            first += hsx.above_4g - hsx.ram_below_4g;
+        }
+        hsx.geo.node1 = first >> LLC_LINE_SHIFT;
+    }
+    hsx.ram_end = hsx.ram_start + size;
+    return true;
+}
+
 bool hsx_llc_start(const struct llc_geometry *geo, bool cpu_cache,
                    bool cpu_ledger, const char *trace, Error **errp)
 {
     MachineState *ms = MACHINE(qdev_get_machine());
-    X86MachineState *x86ms = X86_MACHINE(ms);
 
     if ((cpu_cache || cpu_ledger) && ms->smp.max_cpus > LLC_MAX_CORES) {
         error_setg(errp, "cpu-cache, cpu-ledger: at most %d CPUs",
@@ -348,24 +436,35 @@ bool hsx_llc_start(const struct llc_geometry *geo, bool cpu_cache,
         return false;
     }
 
+    if (ms->smp.sockets > LLC_MAX_SOCKETS) {
+        error_setg(errp, "at most %d sockets", LLC_MAX_SOCKETS);
+        return false;
+    }
+
     hsx.geo = *geo;
     hsx.geo.thread_bits = ms->smp.threads - 1;
+    hsx.sockets = ms->smp.sockets;
+    hsx.socket_cpus = ms->smp.max_cpus / hsx.sockets;
+    hsx.boxes = hsx.sockets * geo->slices;
     hsx.cpu_cache = cpu_cache;
     hsx.cpu_ledger = cpu_ledger;
     hsx.actors = LLC_MAX_CORES;
     hsx.tags = 1;
-    hsx.ram_start = memory_region_get_ram_addr(ms->ram);
-    hsx.ram_below_4g = x86ms->below_4g_mem_size;
-    hsx.ram_end = hsx.ram_start + memory_region_size(ms->ram);
-    hsx.above_4g = x86ms->above_4g_mem_start;
+    if (!find_ram(errp)) {
+        return false;
+    }
 
-    hsx.box = g_new0(HsxBox, geo->slices);
-    for (unsigned i = 0; i < geo->slices; i++) {
-        qemu_spin_init(&hsx.box[i].lock);
+    hsx.box = g_new0(HsxBox, hsx.boxes);
+    for (unsigned i = 0; i < hsx.boxes; i++) {
+        qemu_spin_init(&hsx.box[i].own_lock);
+        hsx.box[i].lock = &hsx.box[i % geo->slices].own_lock;
         if (llc_slice_init(&hsx.box[i].slice, &hsx.geo)) {
             error_setg(errp, "no LLC of %u sets and %u ways a slice",
                        geo->sets, geo->ways);
             return false;
+        }
+        if (i >= geo->slices) {
+            llc_slice_pair(&hsx.box[i - geo->slices].slice, &hsx.box[i].slice);
         }
     }
 
@@ -380,23 +479,30 @@ bool hsx_llc_start(const struct llc_geometry *geo, bool cpu_cache,
         seqlock_init(&hsx.core[i].retire_lock);
         hsx.core[i].now = hsx.core[i].work[0];
         hsx.core[i].caches = &hsx.caches[i >> hsx.geo.thread_bits];
+        hsx.core[i].box = &hsx.box[hsx_socket_of(i) * geo->slices];
     }
     hsx_core_reset();
 
     if (trace) {
         struct llc_trace_header head = {
-            .magic = LLC_TRACE_MAGIC,
+            .magic = hsx.sockets == 2 ? LLC_TRACE_MAGIC_2 : LLC_TRACE_MAGIC,
             .slices = geo->slices,
             .sets = geo->sets,
             .ways = geo->ways,
             .ddio_ways = geo->ddio_ways,
             .thread_bits = hsx.geo.thread_bits,
         };
+        struct llc_trace_sockets two = {
+            .node1 = hsx.geo.node1,
+            .cpus = hsx.socket_cpus,
+        };
 
         qemu_mutex_init(&hsx.trace_lock);
         hsx.trace_file = fopen(trace, "wb");
         if (!hsx.trace_file ||
-            fwrite(&head, sizeof(head), 1, hsx.trace_file) != 1) {
+            fwrite(&head, sizeof(head), 1, hsx.trace_file) != 1 ||
+            (hsx.sockets == 2 &&
+             fwrite(&two, sizeof(two), 1, hsx.trace_file) != 1)) {
             error_setg_errno(errp, errno, "cannot write the trace '%s'",
                              trace);
             return false;

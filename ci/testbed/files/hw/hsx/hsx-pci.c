@@ -3,7 +3,8 @@
  * The emulated Haswell-EP uncore on the PCI bus
  *
  * `-device hsx-uncore` is the UBOX (by which Linux maps buses to sockets; node
- * 0, socket 0) and brings the rest of the machine with it, in the slots after
+ * 0, socket 0: CPUNODEID has the node, GIDNIDMAP three bits with the node of each
+ * socket) and brings the rest of the machine with it, in the slots after
  * its own:
  *
  *	slot	device
@@ -11,6 +12,10 @@
  *	n+1	8086:2fc0 PCU; its CAPID4 says that there are two SBOXes
  *	n+2.c	8086:2fb0, 2fb1, 2fb4, 2fb5 memory controller channel c
  *	n+4	1234:6d69 the ledger (hsx-ledger.c)
+ *
+ * `-device hsx-socket` is the UBOX of a second socket, and brings the same but for the
+ * ledger. It has to be on another root bus, behind a pxb-pcie: on such machines, it
+ * is the last, 0xff.
  *
  * Memory controllers count CAS_COUNT (event 0x04; RD_REG 0x01, WR_WMM 0x04;
  * underfill reads 0x02 and writes in read major mode 0x08 do not occur) and
@@ -29,6 +34,7 @@
 #include "hsx.h"
 
 #define TYPE_HSX_UNCORE "hsx-uncore"
+#define TYPE_HSX_SOCKET "hsx-socket"
 #define TYPE_HSX_PCU "hsx-pcu"
 #define TYPE_HSX_IMC "hsx-imc"
 
@@ -46,7 +52,7 @@ struct HsxUncore {
 
 struct HsxImc {
     PCIDevice pci;
-    uint32_t channel;
+    uint32_t socket, channel;
     uint64_t reads, writes;     /* counted up to here */
     int64_t clock_ns;
 };
@@ -91,8 +97,10 @@ static void imc_count(HsxImc *d)
 
     hsx_lock_all();
     for (unsigned i = 0; i < hsx.geo.slices; i++) {
-        reads += hsx.box[i].slice.dram_read[d->channel];
-        writes += hsx.box[i].slice.dram_write[d->channel];
+        HsxBox *box = &hsx.box[d->socket * hsx.geo.slices + i];
+
+        reads += box->slice.dram_read[d->channel];
+        writes += box->slice.dram_write[d->channel];
     }
     hsx_unlock_all();
 
@@ -172,6 +180,7 @@ static void imc_realize(PCIDevice *pci, Error **errp)
 }
 
 static Property imc_properties[] = {
+    DEFINE_PROP_UINT32("socket", HsxImc, socket, 0),
     DEFINE_PROP_UINT32("channel", HsxImc, channel, 0),
     DEFINE_PROP_END_OF_LIST(),
 };
@@ -218,18 +227,45 @@ static PCIDevice *sibling(PCIDevice *pci, unsigned slot, unsigned fn,
     return pci_new_multifunction(devfn, true, type);
 }
 
+/* A socket's UBOX, and the devices that are with it. */
+static void socket_realize(PCIDevice *pci, unsigned socket, Error **errp)
+{
+    ERRP_GUARD();
+    PCIBus *bus = pci_get_bus(pci);
+    PCIDevice *p;
+
+    pci_set_word(pci->config + PCI_STATUS, 0);
+    pci_set_long(pci->config + 0x40, socket);               /* CPUNODEID */
+    pci_set_long(pci->config + 0x54, hsx.sockets == 2 ? 1 << 3 : 0); /* GIDNIDMAP */
+
+    pci_realize_and_unref(sibling(pci, 1, 0, TYPE_HSX_PCU), bus, errp);
+    for (unsigned i = 0; i < LLC_CHANNELS && !*errp; i++) {
+        p = sibling(pci, 2, i, TYPE_HSX_IMC);
+        qdev_prop_set_uint32(DEVICE(p), "socket", socket);
+        qdev_prop_set_uint32(DEVICE(p), "channel", i);
+        pci_realize_and_unref(p, bus, errp);
+    }
+}
+
+static void second_realize(PCIDevice *pci, Error **errp)
+{
+    if (!hsx.present || hsx.sockets != 2) {
+        error_setg(errp, "needs an hsx-uncore before it, and two sockets");
+        return;
+    }
+    socket_realize(pci, 1, errp);
+}
+
 static void uncore_realize(PCIDevice *pci, Error **errp)
 {
     ERRP_GUARD();
     HsxUncore *d = HSX_UNCORE(pci);
-    PCIBus *bus = pci_get_bus(pci);
     struct llc_geometry geo = {
         .slices = d->boxes,
         .ways = d->ways,
         .ddio_ways = d->ddio_ways,
     };
     uint64_t row = (uint64_t)d->boxes * d->ways * LLC_LINE_BYTES;
-    PCIDevice *p;
 
     if (hsx.present) {
         error_setg(errp, "there is one uncore already");
@@ -270,21 +306,17 @@ static void uncore_realize(PCIDevice *pci, Error **errp)
     if (!hsx_llc_start(&geo, d->cpu_cache, d->cpu_ledger, d->trace, errp)) {
         return;
     }
+    if (hsx.sockets == 2 && d->dram_bw) {
+        error_setg(errp, "dram-bw: only of one socket");
+        return;
+    }
     hsx.present = true;
     hsx_ledger_start(d->ledger);
 
-    pci_set_word(pci->config + PCI_STATUS, 0);
-    pci_set_long(pci->config + 0x40, 0);    /* CPUNODEID */
-    pci_set_long(pci->config + 0x54, 0);    /* GIDNIDMAP */
-
-    pci_realize_and_unref(sibling(pci, 1, 0, TYPE_HSX_PCU), bus, errp);
-    for (unsigned i = 0; i < LLC_CHANNELS && !*errp; i++) {
-        p = sibling(pci, 2, i, TYPE_HSX_IMC);
-        qdev_prop_set_uint32(DEVICE(p), "channel", i);
-        pci_realize_and_unref(p, bus, errp);
-    }
+    socket_realize(pci, 0, errp);
     if (!*errp) {
-        pci_realize_and_unref(sibling(pci, 4, 0, "hsx-ledger"), bus, errp);
+        pci_realize_and_unref(sibling(pci, 4, 0, "hsx-ledger"),
+                              pci_get_bus(pci), errp);
     }
 }
 
@@ -320,6 +352,21 @@ static void uncore_class_init(ObjectClass *klass, void *data)
     set_bit(DEVICE_CATEGORY_MISC, dc->categories);
 }
 
+static void second_class_init(ObjectClass *klass, void *data)
+{
+    PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);
+    DeviceClass *dc = DEVICE_CLASS(klass);
+
+    k->vendor_id = PCI_VENDOR_ID_INTEL;
+    k->device_id = 0x2f1e;
+    k->class_id = PCI_CLASS_SYSTEM_OTHER;
+    k->revision = 2;
+    k->realize = second_realize;
+    dc->desc = "Haswell-EP uncore of the second socket";
+    dc->hotpluggable = false;
+    set_bit(DEVICE_CATEGORY_MISC, dc->categories);
+}
+
 #define HSX_PCI_TYPE(n, size, init) {                           \
     .name = n,                                                  \
     .parent = TYPE_PCI_DEVICE,                                  \
@@ -332,6 +379,7 @@ static void uncore_class_init(ObjectClass *klass, void *data)
 
 static const TypeInfo hsx_types[] = {
     HSX_PCI_TYPE(TYPE_HSX_UNCORE, sizeof(HsxUncore), uncore_class_init),
+    HSX_PCI_TYPE(TYPE_HSX_SOCKET, sizeof(PCIDevice), second_class_init),
     HSX_PCI_TYPE(TYPE_HSX_PCU, sizeof(PCIDevice), pcu_class_init),
     HSX_PCI_TYPE(TYPE_HSX_IMC, sizeof(HsxImc), imc_class_init),
 };

@@ -15,23 +15,28 @@
  *	7	status: an overflow of counter n sets bit n; write 1 to clear
  *	8-11	48-bit counters
  *
- * 0x700 freezes (bit 31) and unfreezes (bit 29) all boxes.
+ * 0x700 freezes (bit 31) and unfreezes (bit 29) all boxes. All these registers are
+ * each socket's own: a CPU reaches those of the socket that it is on.
  *
  * Counted, per request (what a request is: HsxRequest):
  *
  *	0x00	CLOCKTICKS, 2.5 GHz of guest time
  *	0x34	LLC_LOOKUP: DATA_READ 0x03 and READ 0x21 (requests that read),
- *		WRITE 0x05 (device writes and cores' write-backs), ANY 0x11,
- *		NID 0x41 (as ANY, with node 0 in the filter); only lines in a
- *		state of the filter
+ *		WRITE 0x05 (device writes and cores' write-backs),
+ *		REMOTE_SNOOP 0x09 (the other socket's LLC asks for the line),
+ *		ANY 0x11 (requests and snoops), NID 0x41 (as ANY, of lines whose
+ *		home is a node of the filter); only lines in a state of the filter
  *	0x35	TOR_INSERTS: by opcode, all or misses; WB, EVICTION (a line was
- *		replaced), ALL; LOCAL is the same, as there is one socket, and
- *		REMOTE is nothing; NID_* with node 0 in the filter
+ *		replaced), ALL; LOCAL and REMOTE, requests for lines whose home is
+ *		this or the other socket; NID_*, a node of the filter (EVICTION:
+ *		the replaced line's home). No snoops
  *	0x37	LLC_VICTIMS by state: M 0x01, E 0x02, S and I 0x04; with NID
- *		0x40 as well, only if node 0 is in the filter
+ *		0x40 as well, only of lines whose home is a node of the filter
+ *
+ * A node is a socket, with the same number.
  *
  * with tid_en only for requests of the filter's tid: 0x3e is PCIe, a core is
- * twice its number. All else reads zero, and is named once on stderr and in the
+ * twice its number in its socket. All else reads zero, and is named once on stderr and in the
  * ledger: other events and sub-events, edge detection, threshold and invert, and
  * the events of UBOX, SBOX and PCU.
  *
@@ -40,6 +45,7 @@
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
 #include "qemu/timer.h"
+#include "hw/core/cpu.h"
 #include "hsx.h"
 
 #define MASK_48         ((1ull << 48) - 1)
@@ -75,8 +81,9 @@
 
 #define UCLK_PER_10NS   25
 
-static bool frozen_all;
-static uint64_t umisc[MSR_U_LAST - MSR_U_FIRST + 1];
+/* By socket */
+static bool frozen_all[LLC_MAX_SOCKETS];
+static uint64_t umisc[LLC_MAX_SOCKETS][MSR_U_LAST - MSR_U_FIRST + 1];
 
 /* What was asked for and is not modelled, in the order of first use */
 static QemuSpin unknown_lock;
@@ -155,14 +162,14 @@ static bool modelled(uint64_t ctl)
     return false;
 }
 
-static unsigned count_lookup(unsigned umask, unsigned states, bool node0,
+static unsigned count_lookup(unsigned umask, unsigned states, unsigned nodes,
                              const HsxRequest *req)
 {
     bool kind;
 
     switch (umask) {
     case 0x03: case 0x21:
-        kind = !req->write;
+        kind = !req->write && !req->snoop;
         break;
     case 0x05:
         kind = req->write;
@@ -171,22 +178,37 @@ static unsigned count_lookup(unsigned umask, unsigned states, bool node0,
         kind = true;
         break;
     case 0x41:
-        kind = node0;
+        kind = nodes >> req->home & 1;
         break;
-    default:    /* remote snoops */
-        kind = false;
+    default:
+        kind = req->snoop;
     }
     return kind && states & 1u << req->r->before;
 }
 
-static unsigned count_tor(unsigned umask, unsigned opcode, bool node0,
-                          const HsxRequest *req)
+static unsigned count_tor(unsigned umask, unsigned opcode, unsigned nodes,
+                          unsigned socket, const HsxRequest *req)
 {
     bool wb = req->opcode == HSX_WBMTOI;
     bool miss = req->r->before == LLC_I && !wb;
     bool same = hsx_opcode[req->opcode] == opcode;
+    bool local = req->home == socket;
+    unsigned evicted;
 
-    if (umask & 0x80 || (umask & 0x40 && !node0)) {
+    if (req->snoop) {
+        return 0;
+    }
+    evicted = req->r->victim &&
+              (!(umask & 0x40) || nodes >> req->victim_home & 1);
+    if ((umask & 0x1f) == 0x04) {
+        return evicted;
+    }
+    if ((umask & 0x1f) == 0x08 && !(umask & 0xa0)) {
+        /* ALL: requests and evictions, each by its own node */
+        return (!(umask & 0x40) || nodes >> req->home & 1) + evicted;
+    }
+    if ((umask & 0x20 && !local) || (umask & 0x80 && local) ||
+        (umask & 0x40 && !(nodes >> req->home & 1))) {
         return 0;
     }
     switch (umask & 0x1f) {
@@ -194,11 +216,8 @@ static unsigned count_tor(unsigned umask, unsigned opcode, bool node0,
         return same;
     case 0x03:
         return same && miss;
-    case 0x04:
-        return req->r->victim;
     case 0x08:
-        /* LOCAL: requests only; ALL: with evictions */
-        return 1 + (!(umask & 0x20) && req->r->victim);
+        return 1;
     case 0x0a:
         return miss;
     case 0x10:
@@ -207,14 +226,15 @@ static unsigned count_tor(unsigned umask, unsigned opcode, bool node0,
     return 0;
 }
 
-static unsigned count_victims(unsigned umask, bool node0,
+static unsigned count_victims(unsigned umask, unsigned nodes,
                               const HsxRequest *req)
 {
     static const uint8_t bit[] = {
         [LLC_M] = 0x01, [LLC_E] = 0x02, [LLC_S] = 0x04,
     };
 
-    return req->r->victim && (!(umask & 0x40) || node0) &&
+    return req->r->victim &&
+           (!(umask & 0x40) || nodes >> req->victim_home & 1) &&
            umask & bit[req->r->victim_state];
 }
 
@@ -235,26 +255,28 @@ static void add(HsxPmon *p, unsigned i, uint64_t n)
 void hsx_pmon_count(HsxBox *box, const HsxRequest *req)
 {
     HsxPmon *p = &box->pmon;
-    bool node0 = p->filter[1] & 1;
+    unsigned nodes = p->filter[1] & 0xffff;
 
     for (unsigned i = 0; i < ARRAY_SIZE(p->counter); i++) {
         uint64_t ctl = p->counter[i].ctl;
         unsigned umask = CTL_UMASK(ctl), n = 0;
 
         if (!(ctl & CTL_EN) ||
-            (ctl & CTL_TID_EN && (p->filter[0] & 0x3f) != req->tid) ||
+            (ctl & CTL_TID_EN &&
+             (req->snoop || (p->filter[0] & 0x3f) != req->tid)) ||
             !modelled(ctl)) {
             continue;
         }
         switch (CTL_EVENT(ctl)) {
         case EV_LLC_LOOKUP:
-            n = count_lookup(umask, p->filter[0] >> 17 & 0x7f, node0, req);
+            n = count_lookup(umask, p->filter[0] >> 17 & 0x7f, nodes, req);
             break;
         case EV_TOR_INSERTS:
-            n = count_tor(umask, p->filter[1] >> 20 & 0x1ff, node0, req);
+            n = count_tor(umask, p->filter[1] >> 20 & 0x1ff, nodes,
+                          box->slice.socket, req);
             break;
         case EV_LLC_VICTIMS:
-            n = count_victims(umask, node0, req);
+            n = count_victims(umask, nodes, req);
             break;
         }
         if (n) {
@@ -282,10 +304,12 @@ static void count_clock(HsxPmon *p)
     p->clock_ns = now;
 }
 
-static void update_active(HsxPmon *p)
+static void update_active(HsxBox *box)
 {
+    HsxPmon *p = &box->pmon;
+
     p->active = false;
-    if (frozen_all || p->box_ctl & BOX_FRZ) {
+    if (frozen_all[box->slice.socket] || p->box_ctl & BOX_FRZ) {
         return;
     }
     for (unsigned i = 0; i < ARRAY_SIZE(p->counter); i++) {
@@ -293,8 +317,10 @@ static void update_active(HsxPmon *p)
     }
 }
 
-static void box_write(HsxPmon *p, unsigned reg, uint64_t val)
+static void box_write(HsxBox *box, unsigned reg, uint64_t val)
 {
+    HsxPmon *p = &box->pmon;
+
     count_clock(p);
     switch (reg) {
     case 0x0:
@@ -327,7 +353,7 @@ static void box_write(HsxPmon *p, unsigned reg, uint64_t val)
         p->counter[reg - 8].ctr = val & MASK_48;
         break;
     }
-    update_active(p);
+    update_active(box);
 }
 
 static uint64_t box_read(HsxPmon *p, unsigned reg)
@@ -348,18 +374,26 @@ static uint64_t box_read(HsxPmon *p, unsigned reg)
     return 0;
 }
 
+/* The socket whose registers a vCPU reaches: its own */
+static unsigned here(void)
+{
+    return current_cpu ? hsx_socket_of(current_cpu->cpu_index) : 0;
+}
+
 /* UBOX, PCU and SBOX: registers that keep what is written; nothing counts. */
 static void umisc_write(uint32_t msr, uint64_t val)
 {
+    HsxBox *box = &hsx.box[here() * hsx.geo.slices];
+
     if (msr == MSR_GLOBAL_CTL) {
         hsx_lock_all();
         if (val & (GLOBAL_FRZ_ALL | GLOBAL_UNFRZ_ALL)) {
             for (unsigned i = 0; i < hsx.geo.slices; i++) {
-                count_clock(&hsx.box[i].pmon);
+                count_clock(&box[i].pmon);
             }
-            frozen_all = val & GLOBAL_FRZ_ALL;
+            frozen_all[here()] = val & GLOBAL_FRZ_ALL;
             for (unsigned i = 0; i < hsx.geo.slices; i++) {
-                update_active(&hsx.box[i].pmon);
+                update_active(&box[i]);
             }
         }
         hsx_unlock_all();
@@ -375,7 +409,7 @@ static void umisc_write(uint32_t msr, uint64_t val)
           (msr - 0x720) % 10 <= 4))) {
         hsx_not_modelled(msr < 0x710 ? "UBOX" : msr < 0x720 ? "PCU" : "SBOX", val);
     }
-    umisc[msr - MSR_U_FIRST] = val;
+    umisc[here()][msr - MSR_U_FIRST] = val;
 }
 
 /**
@@ -392,9 +426,11 @@ bool hsx_wrmsr(uint32_t msr, uint64_t val)
     }
     if (msr >= MSR_CBOX && n < LLC_MAX_SLICES) {
         if (n < hsx.geo.slices) {
-            qemu_spin_lock(&hsx.box[n].lock);
-            box_write(&hsx.box[n].pmon, msr % MSR_CBOX_STEP, val);
-            qemu_spin_unlock(&hsx.box[n].lock);
+            HsxBox *box = &hsx.box[here() * hsx.geo.slices + n];
+
+            qemu_spin_lock(box->lock);
+            box_write(box, msr % MSR_CBOX_STEP, val);
+            qemu_spin_unlock(box->lock);
         }
         return true;
     }
@@ -420,15 +456,17 @@ bool hsx_rdmsr(uint32_t msr, uint64_t *val)
     if (msr >= MSR_CBOX && n < LLC_MAX_SLICES) {
         *val = 0;
         if (n < hsx.geo.slices) {
-            qemu_spin_lock(&hsx.box[n].lock);
-            *val = box_read(&hsx.box[n].pmon, msr % MSR_CBOX_STEP);
-            qemu_spin_unlock(&hsx.box[n].lock);
+            HsxBox *box = &hsx.box[here() * hsx.geo.slices + n];
+
+            qemu_spin_lock(box->lock);
+            *val = box_read(&box->pmon, msr % MSR_CBOX_STEP);
+            qemu_spin_unlock(box->lock);
         }
         return true;
     }
     if (msr >= MSR_U_FIRST && msr <= MSR_U_LAST) {
         *val = msr == MSR_GLOBAL_CONFIG ? hsx.geo.slices :
-               umisc[msr - MSR_U_FIRST];
+               umisc[here()][msr - MSR_U_FIRST];
         return true;
     }
     return false;

@@ -16,7 +16,9 @@
  *	hsx-ledger.c	the exact account, and the guest's door to it
  *
  * Locks. Each box has a lock for its slice, counters and trace; nobody holds
- * two of them, but for a snapshot, which takes all in order. A core's private
+ * two of them, but for a snapshot, which takes all in order. Of two sockets, the two
+ * boxes that hold the same lines have one lock together, as an access to either may
+ * change both. A core's private
  * caches belong to its vCPU thread alone. Whoever takes a copy away from
  * another core puts a message into that core's mailbox, holding the box of the
  * line; the core reads its mail before each access, and once more when it
@@ -72,6 +74,8 @@ typedef struct {
     HsxOpcode opcode;
     uint8_t tid;
     bool write;         /* the LLC looks it up as a write */
+    bool snoop;         /* no request: the other socket's LLC asks */
+    uint8_t home, victim_home;  /* sockets */
     const struct llc_result *r;
 } HsxRequest;
 
@@ -86,13 +90,16 @@ typedef struct {
     int64_t clock_ns;   /* clockticks are counted up to here */
 } HsxPmon;
 
-typedef struct {
-    QemuSpin lock;
+typedef struct HsxBox {
+    QemuSpin *lock;                     /* socket 0's box has it */
+    QemuSpin own_lock;
     struct llc_slice slice;
     HsxPmon pmon;
     /* What the counters would have seen, had they counted from the start */
     uint64_t tor[2][HSX_OPCODES][2];    /* [by a device][opcode][missed] */
+    uint64_t tor_remote[HSX_OPCODES][2];    /* of tor: the home is the other's */
     uint64_t victims[LLC_M + 1];
+    uint64_t snoops[LLC_M + 1];         /* by the other socket */
     unsigned trace_records;
     uint64_t *trace;
 } HsxBox;
@@ -137,6 +144,7 @@ typedef struct HsxCore {
     /* Samples: written, without room, without a mapping */
     uint64_t pebs_records, pebs_full, pebs_unmapped;
 
+    HsxBox *box;                        /* the first one of its socket */
     HsxCaches *caches;
     HsxWork *now;                       /* of the tag of its address space */
     HsxWork work[HSX_TAGS][CORE_MODES];
@@ -152,6 +160,9 @@ typedef struct HsxCore {
 typedef struct {
     bool present;
     struct llc_geometry geo;
+    unsigned sockets;                   /* devices are all on socket 0 */
+    unsigned socket_cpus;               /* that each may have */
+    unsigned boxes;                     /* of all sockets, one after the other */
     bool cpu_cache, cpu_ledger;
     bool ht_erratum;
     enum pebs_format pebs;
@@ -173,6 +184,25 @@ typedef struct {
 } Hsx;
 
 extern Hsx hsx;
+
+/* The socket of a CPU, by its index in QEMU: they are numbered socket by socket */
+static inline unsigned hsx_socket_of(unsigned index)
+{
+    return index / hsx.socket_cpus;
+}
+
+/*
+ * The index in QEMU of the guest's n-th CPU. Of two sockets the MADT names cores in
+ * turn, as the firmware of many such machines does.
+ */
+static inline unsigned hsx_index_of(unsigned n)
+{
+    unsigned core = n >> hsx.geo.thread_bits;
+    unsigned thread = n - (core << hsx.geo.thread_bits);
+
+    return (core % hsx.sockets) * hsx.socket_cpus +
+           (core / hsx.sockets << hsx.geo.thread_bits) + thread;
+}
 
 bool hsx_llc_start(const struct llc_geometry *geo, bool cpu_cache,
                    bool cpu_ledger, const char *trace, Error **errp);

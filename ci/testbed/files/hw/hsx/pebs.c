@@ -27,8 +27,9 @@ bool pebs_precise(uint64_t select)
 	case 0xc5:			/* BR_MISP_RETIRED */
 		return umask == 0x01 || umask == 0x04 || umask == 0x20;
 	case 0xcd:			/* MEM_TRANS_RETIRED.LOAD_LATENCY */
-	case 0xd3:			/* MEM_LOAD_UOPS_L3_MISS_RETIRED.LOCAL_DRAM */
 		return umask == 0x01;
+	case 0xd3:			/* MEM_LOAD_UOPS_L3_MISS_RETIRED */
+		return umask == 0x01 || umask == 0x04 || umask == 0x10 || umask == 0x20;
 	case 0xd0:			/* MEM_UOPS_RETIRED, MEM_LOAD_UOPS_*RETIRED */
 	case 0xd1:
 	case 0xd2:

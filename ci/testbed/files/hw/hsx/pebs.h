@@ -56,8 +56,10 @@
  *		whose sample it is
  *	19	address of the data, of loads and stores
  *	20	with the counter's latency enabled: where the load found the data
- *		(bits 3:0: 1 L1, 3 L2, 4 L3, 7 modified in another core, 12 DRAM,
- *		15 uncached; bit 5: locked). Of stores: bit 0, in L1; bit 5. Else 0
+ *		(bits 3:0: 1 L1, 3 L2, 4 L3, 7 modified in another core, 8 and 9 in
+ *		the other socket's caches, clean and modified, 12 DRAM, 13 the
+ *		other socket's, 15 uncached; bit 5: locked). Of stores: bit 0, in
+ *		L1; bit 5. Else 0
  *	21	with the counter's latency enabled: that, in cycles
  *	22	address of the instruction whose event it is
  *	23	0 (transactions)

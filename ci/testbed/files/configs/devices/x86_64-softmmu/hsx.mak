@@ -11,3 +11,6 @@ CONFIG_VIRTIO_SERIAL=y
 CONFIG_VIRTIO_9P=y
 CONFIG_VIRTIO_RNG=y
 CONFIG_PCIE_PORT=y
+# The second socket's root bus; CXL is linked with it (hw/hsx/cxl-stub.c).
+CONFIG_PXB=y
+CONFIG_CXL=y
