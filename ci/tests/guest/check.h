@@ -54,6 +54,12 @@ static inline __attribute__((format(printf, 3, 4))) bool check(bool good, const 
 	return good;
 }
 
+/* An argument of a program that the tests call, so nobody mistypes it. */
+static inline u64 number(const char *text)
+{
+	return strtoull(text, NULL, 10);
+}
+
 static inline void run_on(int cpu)
 {
 	cpu_set_t set;

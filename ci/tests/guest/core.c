@@ -54,6 +54,7 @@
 #include "core-msr.h"
 #include "core-work.h"
 #include "ledger.h"
+#include "membw.h"
 
 #define MIB		(1ul << 20)
 #define PAGE		4096ul
@@ -1389,26 +1390,11 @@ static int run(const char *name, u64 n)
 	return 2;
 }
 
-/* The line "cpu" of /proc/self/membw: bytes read, written; 0 without memio */
-static void membw(u64 v[2])
-{
-	FILE *f = fopen("/proc/self/membw", "r");
-	char line[1024];
-
-	v[0] = 0;
-	v[1] = 0;
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "cpu mem_read=%lu mem_write=%lu", &v[0], &v[1]) == 2)
-			break;
-	if (f)
-		fclose(f);
-}
-
 /* task TAG WORK BYTES N */
 static int task(u64 tag, const char *name, u64 bytes, u64 n)
 {
 	static const u64 events[] = { EVENT(0x2e, 0x41), INSTRUCTIONS, UOPS(0x81), UOPS(0x82) };
-	work *w = strcmp(name, "store") ? load_apart : store_apart;
+	work *w = membw_work(name);
 	char *buf = map(bytes, MAP_POPULATE);
 	int fd[ARRAY_SIZE(events)];
 	u64 i, v, begin[2], end[2];
@@ -1511,25 +1497,22 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (!strcmp(argv[1], "task") && argc == 6)
-		return task(strtoul(argv[2], NULL, 10), argv[3], strtoul(argv[4], NULL, 10),
-			    strtoul(argv[5], NULL, 10));
+		return task(number(argv[2]), argv[3], number(argv[4]),
+			    number(argv[5]));
 	if (!strcmp(argv[1], "paced") && argc == 5)
-		paced(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10),
-		      strtoul(argv[4], NULL, 10));
+		paced(number(argv[2]), number(argv[3]), number(argv[4]));
 	if (!strcmp(argv[1], "windows") && argc == 5)
-		return windows(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10),
-			       strtoul(argv[4], NULL, 10));
+		return windows(number(argv[2]), number(argv[3]), number(argv[4]));
 	if (!strcmp(argv[1], "bursts") && argc == 5)
-		bursts(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10),
-		       strtoul(argv[4], NULL, 10));
+		bursts(number(argv[2]), number(argv[3]), number(argv[4]));
 	if (!strcmp(argv[1], "marks") && argc == 3)
-		marks(strtoul(argv[2], NULL, 10));
+		marks(number(argv[2]));
 	if (!strcmp(argv[1], "run"))
-		return run(argc > 2 ? argv[2] : "", argc > 3 ? strtoul(argv[3], NULL, 10) : 1);
+		return run(argc > 2 ? argv[2] : "", argc > 3 ? number(argv[3]) : 1);
 
 	prepare();
 	if (!strcmp(argv[1], "dram") && argc == 3) {
-		test_dram(strtoul(argv[2], NULL, 10));
+		test_dram(number(argv[2]));
 		return failed > 0;
 	}
 	for (i = 1; i < argc; i++) {

@@ -141,4 +141,15 @@ static inline void ledger_mark(char name)
 	ledger_text[len] = '\0';
 }
 
+/* What has come between two readings, structures of nothing but u64 */
+static inline void ledger_subtract(void *to, const void *from, size_t bytes)
+{
+	const u64 *f = from;
+	u64 *t = to;
+	size_t i;
+
+	for (i = 0; i < bytes / sizeof(u64); i++)
+		t[i] -= f[i];
+}
+
 #endif

@@ -247,16 +247,6 @@ static void mark(struct ledger *l)
 	}
 }
 
-static void subtract(struct ledger *to, const struct ledger *from)
-{
-	const u64 *f = (const u64 *)from;
-	u64 *t = (u64 *)to;
-	size_t i;
-
-	for (i = 0; i < sizeof(*to) / sizeof(u64); i++)
-		t[i] -= f[i];
-}
-
 /* Does the ledger list this event as not modelled? How often? */
 static int times_named(const char *event)
 {
@@ -381,8 +371,8 @@ static void close_window(struct window *w)
 	for (b = 0; b < boxes; b++)
 		for (i = 0; i < COUNTERS; i++)
 			w->count[i][b] = get(b, REG_CTR(i));
-	subtract(&w->low, &a1);
-	subtract(&w->high, &a0);
+	ledger_subtract(&w->low, &a1, sizeof(struct ledger));
+	ledger_subtract(&w->high, &a0, sizeof(struct ledger));
 }
 
 static u64 sum_of(const struct window *w, int i)
@@ -700,7 +690,7 @@ static void test_freeze(void)
 	mark(&before);
 	work_read_1m();
 	mark(&after);
-	subtract(&after, &before);
+	ledger_subtract(&after, &before, sizeof(struct ledger));
 	check_eq("one box that is frozen stays", get(0, REG_CTR(0)), ticks);
 	check_eq("... and the others count", sum_all(REG_CTR(0)) - n,
 		 MIB / LINE - after.box[0].tor[ITOM][0]);
@@ -909,7 +899,7 @@ static void test_imc(void)
 	work_mixed();
 	imc_all(IMC_CTL, FRZ);
 	mark(&after);
-	subtract(&after, &before);
+	ledger_subtract(&after, &before, sizeof(struct ledger));
 	rd = imc_sum(IMC_CTR(0));
 	wr = imc_sum(IMC_CTR(1));
 	check(rd > 50000 && wr > 50000, "DRAM is read and written", "%lu, %lu lines", rd, wr);
@@ -931,7 +921,7 @@ static void test_imc(void)
 	imc_all(IMC_CTL, 0);
 	work_mixed();
 	mark(&after);
-	subtract(&after, &before);
+	ledger_subtract(&after, &before, sizeof(struct ledger));
 	check_eq("they go on where they were: RD", imc_sum(IMC_CTR(0)), rd + after.dram_read);
 	check_eq("... and WR", imc_sum(IMC_CTR(1)), wr + after.dram_write);
 

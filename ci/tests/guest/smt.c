@@ -37,6 +37,7 @@
 #include "core-msr.h"
 #include "core-work.h"
 #include "ledger.h"
+#include "membw.h"
 
 #define KIB		1024ul
 #define LINE		64ul
@@ -531,43 +532,12 @@ static void test_perf(bool over, unsigned int seconds, u64 seed)
 					      found.whole == found.counts), text, "see above");
 }
 
-/* ---- memio ---- */
-
-/* The line "cpu" of /proc/self/membw: bytes read, written; 0 without memio */
-static void membw(u64 v[2])
-{
-	FILE *f = fopen("/proc/self/membw", "r");
-	char line[1024];
-
-	v[0] = 0;
-	v[1] = 0;
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "cpu mem_read=%lu mem_write=%lu", &v[0], &v[1]) == 2)
-			break;
-	if (f)
-		fclose(f);
-}
-
 static void task(u64 tag, int cpu, const char *name, u64 bytes, u64 n)
 {
-	work *w = strcmp(name, "store") ? load_apart : store_apart;
 	char *buf = map(bytes);
-	u64 begin[2], end[2];
 
 	run_on(cpu);
-	ledger_open();
-	membw(begin);
-	ledger_tag(tag);
-	while (n--)
-		w(buf, LINE, bytes / LINE);
-	ledger_tag(0);
-	membw(end);
-	printf("%lu %lu %lu\n", tag, end[0] - begin[0], end[1] - begin[1]);
-}
-
-static u64 number(const char *text)
-{
-	return strtoull(text, NULL, 10);
+	membw_task(tag, name, buf, bytes, n);
 }
 
 int main(int argc, char **argv)

@@ -44,6 +44,7 @@
 #include "core-msr.h"
 #include "core-work.h"
 #include "ledger.h"
+#include "membw.h"
 
 #define KIB		1024ul
 #define MIB		(1024ul * KIB)
@@ -295,16 +296,6 @@ static void mark(struct ledger *l)
 	}
 }
 
-static void subtract(struct ledger *to, const struct ledger *from)
-{
-	const u64 *f = (const u64 *)from;
-	u64 *t = (u64 *)to;
-	size_t i;
-
-	for (i = 0; i < sizeof(*to) / sizeof(u64); i++)
-		t[i] -= f[i];
-}
-
 /* ---- windows ---- */
 
 struct window {
@@ -364,8 +355,8 @@ static void close_window(struct window *w)
 		w->imc[s][0] = imc_sum(s, 0);
 		w->imc[s][1] = imc_sum(s, 1);
 	}
-	subtract(&w->low, &a1);
-	subtract(&w->high, &a0);
+	ledger_subtract(&w->low, &a1, sizeof(struct ledger));
+	ledger_subtract(&w->high, &a0, sizeof(struct ledger));
 }
 
 /* ---- counters of a core ---- */
@@ -743,44 +734,10 @@ static void together(u64 bytes, u64 seconds)
 		pthread_join(k[i].thread, NULL);
 }
 
-/* ---- memio ---- */
-
-/* The line "cpu" of /proc/self/membw: bytes read, written; 0 without memio */
-static void membw(u64 v[2])
-{
-	FILE *f = fopen("/proc/self/membw", "r");
-	char line[1024];
-
-	v[0] = 0;
-	v[1] = 0;
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "cpu mem_read=%lu mem_write=%lu", &v[0], &v[1]) == 2)
-			break;
-	if (f)
-		fclose(f);
-}
-
 static void task(u64 tag, int cpu, int node, const char *name, u64 bytes, u64 n)
 {
-	work *w = strcmp(name, "store") ? load_apart : store_apart;
-	u64 begin[2], end[2];
-	char *buf;
-
 	run_on(cpu);
-	buf = map(node, bytes);
-	ledger_open();
-	membw(begin);
-	ledger_tag(tag);
-	while (n--)
-		w(buf, LINE, bytes / LINE);
-	ledger_tag(0);
-	membw(end);
-	printf("%lu %lu %lu\n", tag, end[0] - begin[0], end[1] - begin[1]);
-}
-
-static u64 number(const char *text)
-{
-	return strtoull(text, NULL, 10);
+	membw_task(tag, name, map(node, bytes), bytes, n);
 }
 
 int main(int argc, char **argv)
