@@ -119,6 +119,16 @@ static void put(GString *j, const char *key, uint64_t val)
                            j->str[j->len - 1] == '{' ? "" : ", ", key, val);
 }
 
+static void add_account(struct llc_account *to, const struct llc_account *a)
+{
+    to->read_miss += a->read_miss;
+    to->write_miss += a->write_miss;
+    to->made_dirty += a->made_dirty;
+    to->wb_first += a->wb_first;
+    to->wb_last += a->wb_last;
+    to->wb_evictor += a->wb_evictor;
+}
+
 static void put_write_backs(GString *j, const struct llc_account *a,
                             uint64_t dirty)
 {
@@ -299,12 +309,7 @@ static void put_cpus(GString *j, const Sums *s)
         stores += st;
         untracked += c->untracked;
         dirty += s->dirty[i];
-        all.read_miss += a->read_miss;
-        all.write_miss += a->write_miss;
-        all.made_dirty += a->made_dirty;
-        all.wb_first += a->wb_first;
-        all.wb_last += a->wb_last;
-        all.wb_evictor += a->wb_evictor;
+        add_account(&all, a);
 
         g_string_append_printf(each, "%s\n  {", n ? "," : "");
         if (hsx.sockets == 2) {
@@ -415,12 +420,7 @@ static void put_nodes(GString *j, Sums *s)
             put(j, "write_miss", a->write_miss);
             put_write_backs(j, a, s->dirty[i]);
             g_string_append_c(j, '}');
-            all.read_miss += a->read_miss;
-            all.write_miss += a->write_miss;
-            all.made_dirty += a->made_dirty;
-            all.wb_first += a->wb_first;
-            all.wb_last += a->wb_last;
-            all.wb_evictor += a->wb_evictor;
+            add_account(&all, a);
             dirty += s->dirty[i];
         }
         g_string_append(j, "],\n   \"cpu\": {");

@@ -72,6 +72,19 @@ struct HsxImc {
 #define BOX_RST_CTRS    (1u << 1)
 #define BOX_FRZ         (1u << 8)
 
+/* What all devices of the uncore are */
+static void hsx_class_init(ObjectClass *klass, uint16_t device_id,
+                           void (*realize)(PCIDevice *pci, Error **errp))
+{
+    PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);
+
+    k->vendor_id = PCI_VENDOR_ID_INTEL;
+    k->device_id = device_id;
+    k->class_id = PCI_CLASS_SYSTEM_OTHER;
+    k->revision = 2;
+    k->realize = realize;
+}
+
 static void imc_add(HsxImc *d, unsigned reg, uint64_t n)
 {
     uint8_t *p = d->pci.config + reg;
@@ -189,11 +202,7 @@ static void imc_class_init(ObjectClass *klass, void *data)
 {
     PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);
 
-    k->vendor_id = PCI_VENDOR_ID_INTEL;
-    k->device_id = 0x2fb0;
-    k->class_id = PCI_CLASS_SYSTEM_OTHER;
-    k->revision = 2;
-    k->realize = imc_realize;
+    hsx_class_init(klass, 0x2fb0, imc_realize);
     k->config_read = imc_read;
     k->config_write = imc_write;
     device_class_set_props(DEVICE_CLASS(klass), imc_properties);
@@ -209,13 +218,7 @@ static void pcu_realize(PCIDevice *pci, Error **errp)
 
 static void pcu_class_init(ObjectClass *klass, void *data)
 {
-    PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);
-
-    k->vendor_id = PCI_VENDOR_ID_INTEL;
-    k->device_id = 0x2fc0;
-    k->class_id = PCI_CLASS_SYSTEM_OTHER;
-    k->revision = 2;
-    k->realize = pcu_realize;
+    hsx_class_init(klass, 0x2fc0, pcu_realize);
     DEVICE_CLASS(klass)->user_creatable = false;
 }
 
@@ -336,35 +339,27 @@ static Property uncore_properties[] = {
     DEFINE_PROP_END_OF_LIST(),
 };
 
+/* A UBOX is what the command line names; the others come with it. */
+static void ubox_class_init(DeviceClass *dc, const char *desc)
+{
+    dc->desc = desc;
+    dc->hotpluggable = false;
+    set_bit(DEVICE_CATEGORY_MISC, dc->categories);
+}
+
 static void uncore_class_init(ObjectClass *klass, void *data)
 {
-    PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);
     DeviceClass *dc = DEVICE_CLASS(klass);
 
-    k->vendor_id = PCI_VENDOR_ID_INTEL;
-    k->device_id = 0x2f1e;
-    k->class_id = PCI_CLASS_SYSTEM_OTHER;
-    k->revision = 2;
-    k->realize = uncore_realize;
-    dc->desc = "Haswell-EP uncore: CBox and IMC counters, LLC, ledger";
-    dc->hotpluggable = false;
+    hsx_class_init(klass, 0x2f1e, uncore_realize);
+    ubox_class_init(dc, "Haswell-EP uncore: CBox and IMC counters, LLC, ledger");
     device_class_set_props(dc, uncore_properties);
-    set_bit(DEVICE_CATEGORY_MISC, dc->categories);
 }
 
 static void second_class_init(ObjectClass *klass, void *data)
 {
-    PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);
-    DeviceClass *dc = DEVICE_CLASS(klass);
-
-    k->vendor_id = PCI_VENDOR_ID_INTEL;
-    k->device_id = 0x2f1e;
-    k->class_id = PCI_CLASS_SYSTEM_OTHER;
-    k->revision = 2;
-    k->realize = second_realize;
-    dc->desc = "Haswell-EP uncore of the second socket";
-    dc->hotpluggable = false;
-    set_bit(DEVICE_CATEGORY_MISC, dc->categories);
+    hsx_class_init(klass, 0x2f1e, second_realize);
+    ubox_class_init(DEVICE_CLASS(klass), "Haswell-EP uncore of the second socket");
 }
 
 #define HSX_PCI_TYPE(n, size, init) {                           \
