@@ -57,6 +57,9 @@ need() {
 	}
 }
 
+# tied COMMAND [ARG...]: a program that ends (SIGTERM) if this shell does, even by SIGKILL.
+tied() { setpriv --pdeathsig TERM -- "$@"; }
+
 # hash_of: a short hash of standard input.
 hash_of() { sha256sum | cut -c 1-16; }
 
@@ -94,7 +97,7 @@ cached() {
 			start=$SECONDS
 			say "building $name (log: $log)"
 			# Without 8: a daemon left by the build would keep the lock.
-			if ! env out="$tmp" "$@" >"$log" 2>&1 8>&-; then
+			if ! tied env out="$tmp" "$@" >"$log" 2>&1 8>&-; then
 				tail -n 30 "$log" >&2
 				rm -rf "$tmp"
 				die "building $name failed; the log is $log"
