@@ -47,7 +47,7 @@ check:		## the style of everything
 	@ci/check
 
 .PHONY: check-series
-check-series:	## build and boot the kernel after each patch of the series (25 minutes)
+check-series:	## build and boot the kernel after each patch of the series (35 minutes)
 	@ci/kernel/build --each
 
 .PHONY: check-selftests
