@@ -228,7 +228,8 @@ void memio_window_lines(const struct memio_seen *seen, u64 *to, u64 *from)
  * A modified line that is replaced was made so by a device or by a CPU. What devices
  * made dirty is counted when they do, and leaves the cache once each, so what is
  * left of the victims is of CPUs. The lines of devices are taken to leave first: this
- * is off by what the cache holds, once, and not from window to window.
+ * is off by what the cache holds, once, and not from window to window. More than OWED_MOST
+ * is not in the cache when the window ends, whatever was counted.
  *
  * For instance devices make 1,000 lines dirty, and in the same window 800 are replaced,
  * in the next 3,000; CPUs read 7,000 in each. What is owed is 200 after the first, in
@@ -257,11 +258,12 @@ u32 memio_cpu_window(struct memio_cpu_estimate *e, const struct memio_seen *seen
 		      seen->lines[MEMIO_WRITES][MEMIO_VICTIMS] +
 		      seen->lines[MEMIO_PARTIALS][MEMIO_VICTIMS];
 	u64 devices, back, over;
+	s64 most = DUE_MOST;
 	u32 price, more;
 
-	e->owed = least(e->owed + dirtied_lines(seen), OWED_MOST);
+	e->owed += dirtied_lines(seen);
 	devices = least(victims, e->owed);
-	e->owed -= devices;
+	e->owed = least(e->owed - devices, OWED_MOST);
 	back = victims - devices;
 	/* Before the first read there is nothing that could be paid for with it. */
 	if (!missed && !e->rate.all)
@@ -269,14 +271,17 @@ u32 memio_cpu_window(struct memio_cpu_estimate *e, const struct memio_seen *seen
 	back *= MEMIO_LINE_BYTES;
 	price = memio_rate_window(&e->rate, back, missed * MEMIO_LINE_BYTES);
 
-	e->due += (s64)least(back, DUE_MOST) - (s64)least(paid, DUE_MOST);
-	if (e->due > DUE_MOST)
-		e->due = DUE_MOST;
-	if (e->due < -DUE_MOST)
-		e->due = -DUE_MOST;
 	over = DUE_SPREAD * e->rate.all;
 	if (over < DUE_OVER)
 		over = DUE_OVER;
+	/* What is due for longer than that won't be: nobody reads. */
+	if (most < (s64)over)
+		most = over;
+	e->due += (s64)back - (s64)paid;
+	if (e->due > most)
+		e->due = most;
+	if (e->due < -most)
+		e->due = -most;
 	if (e->due < 0) {
 		more = ratio(-e->due, over);
 		return price > more ? price - more : 0;

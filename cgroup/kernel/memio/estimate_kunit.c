@@ -545,16 +545,21 @@ static void cpu_reads_nothing(struct kunit *test)
 	expect_price(test, memio_cpu_window(&e, &seen, 20000, 640000), PRICE(500));
 }
 
-/* Devices alone: however long, nothing is written back for CPUs. */
+/* Devices alone: however long and however fast, nothing is written back for CPUs. */
 static void cpu_devices_alone(struct kunit *test)
 {
-	struct memio_cpu_estimate e = {};
-	struct memio_seen seen = example;
+	for (unsigned int scale = 1; scale <= 1000; scale *= 1000) {
+		struct memio_cpu_estimate e = {};
+		struct memio_seen seen = example;
 
-	for (int g = 0; g < MEMIO_GROUPS; g++)
-		seen.lines[g][MEMIO_VICTIMS] = 2400;
-	for (int i = 0; i < 1000; i++)
-		KUNIT_EXPECT_EQ(test, memio_cpu_window(&e, &seen, 10, 0), 0);
+		for (int g = 0; g < MEMIO_GROUPS; g++) {
+			for (int role = 0; role < MEMIO_ROLES; role++)
+				seen.lines[g][role] *= scale;
+			seen.lines[g][MEMIO_VICTIMS] = 2400 * scale;
+		}
+		for (int i = 0; i < 1000; i++)
+			KUNIT_EXPECT_EQ(test, memio_cpu_window(&e, &seen, 10, 0), 0);
+	}
 }
 
 /* CPUs alone, which modify every third line that they read. */
@@ -573,14 +578,20 @@ static void cpu_alone(struct kunit *test)
 }
 
 /*
- * Who writes takes turns with who reads more, and all is charged @lag windows late: what
+ * Who writes takes turns with who reads more, and all is charged some windows late: what
  * was charged is what was written back, but for what is still to come.
  */
 static void cpu_turns(struct kunit *test)
 {
-	static const int lags[] = { 1, 3, 5 };
+	static const struct {
+		int lag;
+		unsigned int scale;	/* the last: 1.3 MB to 500 MB in a window */
+	} cases[] = {
+		{ 1, 1 }, { 3, 1 }, { 5, 1 }, { 1, 100 }, { 3, 400 },
+	};
 
-	for (int l = 0; l < ARRAY_SIZE(lags); l++) {
+	for (int c = 0; c < ARRAY_SIZE(cases); c++) {
+		int lag = cases[c].lag;
 		struct memio_cpu_estimate e = {};
 		struct memio_seen seen = { .boxes = { 1, 1, 1 } };
 		u64 late[8] = {}, paid = 0, all_paid = 0, back = 0;
@@ -588,14 +599,13 @@ static void cpu_turns(struct kunit *test)
 
 		for (int i = 0; i < 1000; i++) {
 			bool writes = i % 20 < 7;
-			u64 missed = writes ? 5000 : 20000;
+			u64 missed = (writes ? 5000 : 20000) * cases[c].scale;
 
 			seen.lines[MEMIO_WRITES][MEMIO_VICTIMS] = writes ? missed : 0;
 			back += seen.lines[MEMIO_WRITES][MEMIO_VICTIMS] * MEMIO_LINE_BYTES;
 			price = memio_cpu_window(&e, &seen, missed, paid);
 			late[i % 8] = missed * MEMIO_LINE_BYTES;
-			paid = i < lags[l] ? 0 :
-			       late[(i - lags[l]) % 8] * price >> MEMIO_PRICE_SHIFT;
+			paid = i < lag ? 0 : late[(i - lag) % 8] * price >> MEMIO_PRICE_SHIFT;
 			all_paid += paid;
 		}
 		KUNIT_EXPECT_GE(test, all_paid, back - back / 50);
