@@ -298,7 +298,8 @@ static void sampler_window(struct memio_sampler *s)
 	if (raw.valid) {
 		memio_estimate_window(&s->estimate, &raw.seen, raw.to, raw.from,
 				      &raw.price);
-		memio_learner_window(&s->learner, &raw.seen, s->moved, nr, &s->own);
+		memio_learner_window(&s->learner, &raw.seen, s->moved, nr, &raw.price,
+				     &s->own);
 	}
 	sampler_cpus(s, raw.valid ? &raw.seen : NULL);
 

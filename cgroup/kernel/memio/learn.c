@@ -36,7 +36,7 @@
  * with a weight of 1 / STIFF, is therefore kept small; and each block they are
  * drawn to the common price by 1 / FADE of the distance. This does nothing against what the
  * mix tells, and without that it makes prices equal in the course of minutes.
- * A device that is new has the common price, and so has one without a place.
+ * A device that is new has the common price. Those that find no place free share one.
  *
  * Right now
  *
@@ -118,6 +118,27 @@ unsigned int memio_place(struct memio_places *p, u16 dev, bool *taken)
 		*taken = true;
 	}
 	return old;
+}
+
+/**
+ * memio_own_place - where a device's own prices are
+ * @own:	the prices
+ * @dev:	the device's id
+ *
+ * Context: any.
+ * Return: the place, that of all who have none if all others are taken; -1: it has the common
+ * price.
+ */
+int memio_own_place(const struct memio_own *own, u16 dev)
+{
+	bool all = true;
+
+	for (unsigned int i = 1; i < MEMIO_LEARNT; i++) {
+		if (own->dev[i] == dev)
+			return i;
+		all &= !!own->dev[i];
+	}
+	return all ? 0 : -1;
 }
 
 /**
@@ -314,6 +335,14 @@ u32 memio_learn_price(const struct memio_learn *l, enum memio_cost_kind kind,
 				 MEMIO_PRICE_ONE - expected);
 }
 
+/* What moves without being counted, or not yet, costs what is known, not nothing. */
+static u32 own_price(const struct memio_learn *l, enum memio_cost_kind kind,
+		     unsigned int place, u32 common)
+{
+	return l->now_all ? memio_learn_price(l, kind, place) :
+			    known(l, kind, place, common);
+}
+
 /**
  * memio_learn_variance - how much a device's share of the mix varies
  * @l:		the state of its direction
@@ -369,6 +398,7 @@ void memio_learner_init(struct memio_learner *l)
  * @seen:	what the counters saw in the window
  * @moved:	what was accounted in it
  * @nr:		devices in @moved
+ * @common:	the common price
  * @own:	the result
  *
  * Costs are those of the estimator "dirty": devices that write don't cause reads
@@ -378,7 +408,7 @@ void memio_learner_init(struct memio_learner *l)
  */
 void memio_learner_window(struct memio_learner *l, const struct memio_seen *seen,
 			  const struct memio_moved *moved, unsigned int nr,
-			  struct memio_own *own)
+			  const struct memio_price *common, struct memio_own *own)
 {
 	u64 to[MEMIO_LEARNT] = {}, from[MEMIO_LEARNT] = {};
 	u64 mem_to[MEMIO_COSTS], mem_from[MEMIO_COSTS];
@@ -411,8 +441,10 @@ void memio_learner_window(struct memio_learner *l, const struct memio_seen *seen
 
 	for (i = 0; i < MEMIO_LEARNT; i++) {
 		own->dev[i] = l->places.dev[i];
-		own->to_read[i] = memio_learn_price(&l->to, MEMIO_COST_READ, i);
-		own->from_read[i] = memio_learn_price(&l->from, MEMIO_COST_READ, i);
-		own->from_write[i] = memio_learn_price(&l->from, MEMIO_COST_WRITE, i);
+		own->to_read[i] = own_price(&l->to, MEMIO_COST_READ, i, common->to_read);
+		own->from_read[i] = own_price(&l->from, MEMIO_COST_READ, i,
+					      common->from_read);
+		own->from_write[i] = own_price(&l->from, MEMIO_COST_WRITE, i,
+					       common->from_write);
 	}
 }

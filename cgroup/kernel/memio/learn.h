@@ -60,7 +60,7 @@ struct memio_learn {
 
 /**
  * struct memio_own - prices of devices of their own, 16.16
- * @dev:	whose, by place; 0: the place is free
+ * @dev:	whose, by place; 0: the place is free. Place 0 is everybody's who finds none free
  * @to_read:	memory bytes read for a byte to the device
  * @from_read:	memory bytes read for a byte from the device
  * @from_write:	memory bytes written for a byte from the device
@@ -94,7 +94,9 @@ struct memio_moved {
 void memio_learner_init(struct memio_learner *l);
 void memio_learner_window(struct memio_learner *l, const struct memio_seen *seen,
 			  const struct memio_moved *moved, unsigned int nr,
-			  struct memio_own *own);
+			  const struct memio_price *common, struct memio_own *own);
+
+int memio_own_place(const struct memio_own *own, u16 dev);
 
 void memio_places_window(struct memio_places *p);
 unsigned int memio_place(struct memio_places *p, u16 dev, bool *taken);

@@ -229,6 +229,7 @@ static void a_package(struct kunit *test)
 {
 	struct memio_learner *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
 	struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+	struct memio_price common = {};
 	struct memio_own own;
 
 	KUNIT_ASSERT_NOT_NULL(test, l);
@@ -246,7 +247,7 @@ static void a_package(struct kunit *test)
 		seen.lines[MEMIO_PARTIALS][MEMIO_DIRTIED] = disk;
 		seen.lines[MEMIO_READS][MEMIO_ALL] = disk + net;
 		seen.lines[MEMIO_READS][MEMIO_MISSES] = net / 2;
-		memio_learner_window(l, &seen, moved, 2, &own);
+		memio_learner_window(l, &seen, moved, 2, &common, &own);
 	}
 	KUNIT_EXPECT_EQ(test, own.dev[1], 200);
 	KUNIT_EXPECT_EQ(test, own.dev[2], 3);
@@ -256,6 +257,69 @@ static void a_package(struct kunit *test)
 	expect_about(test, own.to_read[1], ONE / 2);
 	expect_about(test, own.to_read[2], 0);
 	KUNIT_EXPECT_EQ(test, own.from_read[1], 0);
+}
+
+/* Nine devices, two for which there is no place: together they pay what was counted. */
+static void more_than_places(struct kunit *test)
+{
+	struct memio_learner *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
+	struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+	struct memio_price common = {};
+	struct memio_moved moved[9];
+	struct memio_own own;
+	u64 paid = 0, cost = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	memio_learner_init(l);
+	for (int i = 0; i < 2000; i++) {
+		seen.lines[MEMIO_READS][MEMIO_ALL] = 0;
+		seen.lines[MEMIO_READS][MEMIO_MISSES] = 0;
+		for (int d = 0; d < 9; d++) {
+			/* Each does more now and then; the last two miss, and do most. */
+			u64 lines = (d < 7 ? 2000 : 9000) * (i / 20 % 9 == d ? 3 : 1);
+
+			moved[d] = (struct memio_moved) { .dev = d + 10, .to = 3 * 64 * lines };
+			seen.lines[MEMIO_READS][MEMIO_ALL] += lines;
+			seen.lines[MEMIO_READS][MEMIO_MISSES] += d < 7 ? 0 : lines;
+		}
+		memio_learner_window(l, &seen, moved, 9, &common, &own);
+		if (i < 1000)
+			continue;
+		cost += seen.lines[MEMIO_READS][MEMIO_MISSES] * 3 * 64;
+		for (int d = 0; d < 9; d++) {
+			int place = memio_own_place(&own, moved[d].dev);
+
+			KUNIT_ASSERT_GE(test, place, 0);
+			paid += moved[d].to * own.to_read[place] >> MEMIO_PRICE_SHIFT;
+		}
+	}
+	KUNIT_EXPECT_GE(test, paid, cost * 97 / 100);
+	KUNIT_EXPECT_LE(test, paid, cost * 103 / 100);
+
+	/* While one is free, who has none is new. */
+	own.dev[3] = 0;
+	KUNIT_EXPECT_EQ(test, memio_own_place(&own, 19), -1);
+}
+
+/* What no counter of the package sees costs what all do, not nothing. */
+static void not_counted(struct kunit *test)
+{
+	struct memio_learner *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
+	const struct memio_price common = {
+		.to_read = ONE, .from_read = ONE / 4, .from_write = ONE / 2,
+	};
+	const struct memio_moved moved = { .dev = 3, .to = MB, .from = MB };
+	const struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+	struct memio_own own;
+
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	memio_learner_init(l);
+	for (int i = 0; i < 200; i++)
+		memio_learner_window(l, &seen, &moved, 1, &common, &own);
+	KUNIT_EXPECT_EQ(test, own.dev[1], 3);
+	KUNIT_EXPECT_EQ(test, own.to_read[1], ONE);
+	KUNIT_EXPECT_EQ(test, own.from_read[1], ONE / 4);
+	KUNIT_EXPECT_EQ(test, own.from_write[1], ONE / 2);
 }
 
 static struct kunit_case learn_cases[] = {
@@ -269,6 +333,8 @@ static struct kunit_case learn_cases[] = {
 	KUNIT_CASE(places),
 	KUNIT_CASE(a_new_device),
 	KUNIT_CASE(a_package),
+	KUNIT_CASE(more_than_places),
+	KUNIT_CASE(not_counted),
 	{}
 };
 

@@ -104,6 +104,7 @@ static bool price_of(const struct memio_pricelist *list, u32 window,
 {
 	const struct memio_window *w = &list->window[window % MEMIO_WINDOWS];
 	const struct memio_own *own;
+	int i;
 
 	if (!w->valid)
 		return false;
@@ -112,17 +113,15 @@ static bool price_of(const struct memio_pricelist *list, u32 window,
 		return true;
 
 	own = &list->own[window % MEMIO_WINDOWS];
-	for (unsigned int i = 1; i < MEMIO_LEARNT; i++) {
-		if (own->dev[i] != dev->id)
-			continue;
-		p->to_read = own->to_read[i];
-		p->from_read = own->from_read[i];
-		p->from_write = own->from_write[i];
-		/* It changes slowly: what is claimed late costs the same. */
-		p->late_read = own->from_read[i];
-		p->late_write = own->from_write[i];
-		break;
-	}
+	i = memio_own_place(own, dev->id);
+	if (i < 0)
+		return true;
+	p->to_read = own->to_read[i];
+	p->from_read = own->from_read[i];
+	p->from_write = own->from_write[i];
+	/* It changes slowly: what is claimed late costs the same. */
+	p->late_read = own->from_read[i];
+	p->late_write = own->from_write[i];
 	return true;
 }
 
