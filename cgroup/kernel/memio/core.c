@@ -33,7 +33,9 @@
 #include <linux/kobject.h>
 #include <linux/kstrtox.h>
 #include <linux/memio.h>
+#include <linux/notifier.h>
 #include <linux/string.h>
+#include <linux/suspend.h>
 #include <linux/sysfs.h>
 
 #include "internal.h"
@@ -62,6 +64,41 @@ static int __init memio_setup(char *arg)
 	return !kstrtobool(arg, &memio_at_boot);
 }
 __setup("memio=", memio_setup);
+
+static bool memio_asleep;
+
+/**
+ * memio_counting - whether counters may be read
+ *
+ * Context: any.
+ * Return: true while memio is on and the machine does not go to sleep.
+ */
+bool memio_counting(void)
+{
+	return memio_enabled() && !READ_ONCE(memio_asleep);
+}
+
+/* Counters forget what they count in the machine's sleep, and perf doesn't notice. */
+static int memio_sleep(struct notifier_block *nb, unsigned long what, void *unused)
+{
+	switch (what) {
+	case PM_SUSPEND_PREPARE:
+	case PM_HIBERNATION_PREPARE:
+	case PM_RESTORE_PREPARE:
+		WRITE_ONCE(memio_asleep, true);
+		break;
+	case PM_POST_SUSPEND:
+	case PM_POST_HIBERNATION:
+	case PM_POST_RESTORE:
+		WRITE_ONCE(memio_asleep, false);
+		break;
+	default:
+		return NOTIFY_DONE;
+	}
+	memio_sampler_again();
+	memio_cpu_again();
+	return NOTIFY_OK;
+}
 
 /**
  * memio_estimator_get - how memory bytes are estimated
@@ -95,7 +132,8 @@ static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
 		static_branch_enable(&memio_key);
 	} else {
 		static_branch_disable(&memio_key);
-		memio_cpu_stop();
+		memio_sampler_again();
+		memio_cpu_again();
 	}
 
 	return count;
@@ -264,6 +302,7 @@ static int __init memio_init(void)
 		return ret;
 	}
 
+	pm_notifier(memio_sleep, 0);
 	memio_debugfs = debugfs_create_dir("memio", NULL);
 	memio_owner_debugfs(memio_debugfs);
 

@@ -553,7 +553,7 @@ static void memio_disarm(void)
 
 static bool memio_wanted(void)
 {
-	return memio_enabled() &&
+	return memio_counting() &&
 	       time_before(jiffies, READ_ONCE(memio_wanted_until));
 }
 
@@ -631,6 +631,21 @@ void memio_sampler_want(void)
 		return;
 	if (READ_ONCE(memio_found) || memio_look())
 		queue_delayed_work(system_unbound_wq, &memio_work, 0);
+}
+
+/**
+ * memio_sampler_again - look at once whether samples are wanted, see memio_counting()
+ *
+ * If they are not any more, none is taken when this returns.
+ *
+ * Context: process, may sleep.
+ */
+void memio_sampler_again(void)
+{
+	if (!memio_table)
+		return;
+	mod_delayed_work(system_unbound_wq, &memio_work, 0);
+	flush_delayed_work(&memio_work);
 }
 
 /**
@@ -791,6 +806,7 @@ static int __init memio_counters_init(void)
 		return ret;
 
 	memio_looked = jiffies - HZ;
+	memio_wanted_until = jiffies;
 	memio_table = (const struct memio_counters *)id->driver_data;
 	debugfs_create_file("samples", 0400, memio_debugfs, NULL, &samples_fops);
 

@@ -584,7 +584,7 @@ static void cpu_disarm(unsigned int cpu)
 
 static bool cpu_wanted(void)
 {
-	return memio_enabled() && time_before(jiffies, READ_ONCE(memio_cpu_until));
+	return memio_counting() && time_before(jiffies, READ_ONCE(memio_cpu_until));
 }
 
 static void cpu_work_fn(struct work_struct *work)
@@ -657,12 +657,16 @@ void memio_cpu_limited(bool limited)
 }
 
 /**
- * memio_cpu_stop - memio is off: count no more
+ * memio_cpu_again - look at once whether CPUs are to be counted, see memio_counting()
+ *
+ * If they are not any more, none is when this returns.
  *
  * Context: process, may sleep.
  */
-void memio_cpu_stop(void)
+void memio_cpu_again(void)
 {
+	if (!memio_cpu_there)
+		return;
 	mod_delayed_work(system_unbound_wq, &cpu_work, 0);
 	flush_delayed_work(&cpu_work);
 }

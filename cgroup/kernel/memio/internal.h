@@ -33,6 +33,8 @@
 extern bool memio_at_boot;	/* and so pages have owners */
 extern struct dentry *memio_debugfs;
 
+bool memio_counting(void);
+
 /* The package of a CPU, as the sampler numbers them. */
 #ifdef CONFIG_X86
 #define memio_package_of(cpu)	((int)topology_logical_package_id(cpu))
@@ -193,7 +195,7 @@ void memio_cpu_price(unsigned int package, u32 price);
 bool memio_cpu_valid(void);
 void memio_cpu_want(void);
 void memio_cpu_limited(bool limited);
-void memio_cpu_stop(void);
+void memio_cpu_again(void);
 
 #else
 
@@ -238,7 +240,7 @@ static inline void memio_cpu_limited(bool limited)
 {
 }
 
-static inline void memio_cpu_stop(void)
+static inline void memio_cpu_again(void)
 {
 }
 
@@ -647,12 +649,17 @@ enum memio_estimator memio_estimator_get(void);
 
 /* Someone wants figures: sample for the next while. Process context, may sleep. */
 void memio_sampler_want(void);
+void memio_sampler_again(void);
 const char *memio_counters_source(void);	/* "hswep", "none"; may sleep */
 bool memio_counters_valid(void);	/* each package's last window is, and is recent */
 
 #else
 
 static inline void memio_sampler_want(void)
+{
+}
+
+static inline void memio_sampler_again(void)
 {
 }
 
