@@ -19,6 +19,7 @@
 #include <linux/memio_stop.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
+#include <linux/seqlock.h>
 #include <linux/sched/clock.h>
 #include <linux/spinlock.h>
 #include <linux/topology.h>
@@ -455,13 +456,17 @@ static inline u32 memio_swap_owner(struct folio *folio, u32 id)
  * @meter:	since the task began
  * @carried:	of a process's dead threads: what those that were added to this one had
  * @at:		the sums at the last two updates, the newer one last
+ * @rcu:	to free it, when it was added to another and so is in no task's list any more
  */
 struct memio_account {
 	struct memio_account *next;
 	struct memio_device *dev;
 	struct memio_meter meter;
 	struct memio_bytes carried;
-	struct memio_bytes at[2];
+	union {
+		struct memio_bytes at[2];
+		struct rcu_head rcu;
+	};
 };
 
 /**
@@ -477,8 +482,11 @@ struct memio_account {
  *		lock)
  * @past:	set when the thread is dead: its process's dead threads', to which is added
  *		instead
- * @dying:	of a process's dead threads: those whose sums will be added (owner.c's lock)
- * @dead:	in @past->dying (likewise)
+ * @dying:	of a process's dead threads: those whose sums will be added (owner.c's lock;
+ *		read with RCU)
+ * @joining:	of a process's dead threads: around the adding of one of @dying
+ * @joined:	with @joining: whether one was added while somebody read
+ * @dead:	in @past->dying
  * @rcu:	to add it to @past; then, to free it
  */
 struct memio_sums {
@@ -491,6 +499,8 @@ struct memio_sums {
 	unsigned int users;
 	struct memio_sums *past;
 	struct hlist_head dying;
+	raw_spinlock_t joining;
+	seqcount_raw_spinlock_t joined;
 	struct hlist_node dead;
 	struct rcu_head rcu;
 };
@@ -546,7 +556,7 @@ void memio_owner_dirty(u32 id, int pages);
 void memio_owner_charge_cpu(u32 id, const struct memio_cpu_bytes *b);
 u32 memio_task_or_group(struct task_struct *p);
 bool memio_all_owners(void);
-void memio_dead_threads(struct signal_struct *sig,
+bool memio_dead_threads(struct signal_struct *sig, bool locked,
 			void (*add)(void *arg, struct memio_sums *s), void *arg);
 int memio_owner_init_group(struct memio_cgroup *g);
 void memio_owner_offline_group(struct memio_cgroup *g);

@@ -38,7 +38,10 @@
  * giving up, change of group. memio_sums.lock is taken to add an account and for
  * updates; accounts are read without it. Charges hold only the meters' locks. Nothing
  * is done with owners_lock held that takes longer the more owners there are, as exits wait
- * for it with the tasks' lock.
+ * for it with the tasks' lock. So who reads what a process's dead threads have left does
+ * without: he sees by a sequence count that one's was added meanwhile, and then tries
+ * again with the lock that this is done with, which no exit takes (joining; owners_lock is
+ * taken within it).
  */
 
 #include <kunit/visibility.h>
@@ -110,6 +113,8 @@ static struct memio_owner *alloc_owner(struct task_struct *p, gfp_t gfp)
 		return NULL;
 	}
 	raw_spin_lock_init(&o->sums->lock);
+	raw_spin_lock_init(&o->sums->joining);
+	seqcount_raw_spinlock_init(&o->sums->joined, &o->sums->joining);
 	return o;
 }
 
@@ -165,14 +170,14 @@ static void account_read(struct memio_account *a, struct memio_bytes *b)
 
 /*
  * Adds what a dead thread has moved to what its process's dead threads have. Nobody adds to
- * @s any more. Held: owners_lock.
+ * @s any more, but some may read it. Held: @past->joining.
  */
 static void add_sums(struct memio_sums *past, struct memio_sums *s)
 {
 	struct memio_account *a, *next, *sum;
 	struct memio_bytes b;
 
-	lockdep_assert_held(&owners_lock);
+	lockdep_assert_held(&past->joining);
 
 	atomic64_add(atomic64_read(&s->cpu_read), &past->cpu_read);
 	atomic64_add(atomic64_read(&s->cpu_write), &past->cpu_write);
@@ -196,7 +201,7 @@ static void add_sums(struct memio_sums *past, struct memio_sums *s)
 		if (sum) {
 			account_read(a, &b);
 			memio_bytes_add(&sum->carried, &b);
-			kfree(a);
+			kfree_rcu(a, rcu);
 		}
 	}
 }
@@ -217,11 +222,19 @@ static void put_sums(struct memio_sums *s)
 static void add_sums_rcu(struct rcu_head *rcu)
 {
 	struct memio_sums *s = container_of(rcu, struct memio_sums, rcu);
+	struct memio_sums *past = s->past;
 	unsigned long flags;
 
+	raw_spin_lock_irqsave(&past->joining, flags);
+	write_seqcount_begin(&past->joined);
+	raw_spin_lock(&owners_lock);
+	hlist_del_rcu(&s->dead);
+	raw_spin_unlock(&owners_lock);
+	add_sums(past, s);
+	write_seqcount_end(&past->joined);
+	raw_spin_unlock_irqrestore(&past->joining, flags);
+
 	raw_spin_lock_irqsave(&owners_lock, flags);
-	hlist_del(&s->dead);
-	add_sums(s->past, s);
 	put_sums(s);
 	raw_spin_unlock_irqrestore(&owners_lock, flags);
 }
@@ -233,11 +246,12 @@ static void join_dead(struct memio_sums *s, struct signal_struct *sig)
 
 	s->users++;
 	if (!sig->memio) {
-		sig->memio = s;
+		/* Pairs with the acquire in memio_dead_threads(). */
+		smp_store_release(&sig->memio, s);
 		return;
 	}
 	sig->memio->users++;
-	hlist_add_head(&s->dead, &sig->memio->dying);
+	hlist_add_head_rcu(&s->dead, &sig->memio->dying);
 	WRITE_ONCE(s->past, sig->memio);
 	call_rcu(&s->rcu, add_sums_rcu);
 }
@@ -719,24 +733,37 @@ void memio_signal_free(struct signal_struct *sig)
 /**
  * memio_dead_threads - go through what the dead threads of a process have moved
  * @sig:	the process's
+ * @locked:	it has to succeed: what the dead have left is not put together meanwhile
  * @add:	called for what one of them has, or several together
  * @arg:	for @add
  *
- * Context: with the process's siglock, so that no thread exits meanwhile.
+ * No lock is held for that which an exit waits for: there may be thousands.
+ *
+ * Context: process, in an RCU read-side critical section; @locked: with interrupts off.
+ * Return: false if some may have been left out, or have been taken twice.
  */
-void memio_dead_threads(struct signal_struct *sig,
+bool memio_dead_threads(struct signal_struct *sig, bool locked,
 			void (*add)(void *arg, struct memio_sums *s), void *arg)
 {
-	struct memio_sums *s;
-	unsigned long flags;
+	/* Pairs with the release in join_dead(). */
+	struct memio_sums *past = smp_load_acquire(&sig->memio), *s;
+	unsigned int seq = 0;
+	bool good = true;
 
-	if (!sig->memio)
-		return;
-	raw_spin_lock_irqsave(&owners_lock, flags);
-	add(arg, sig->memio);
-	hlist_for_each_entry(s, &sig->memio->dying, dead)
+	if (!past)
+		return true;
+	if (locked)
+		raw_spin_lock(&past->joining);
+	else
+		seq = read_seqcount_begin(&past->joined);
+	add(arg, past);
+	hlist_for_each_entry_rcu(s, &past->dying, dead)
 		add(arg, s);
-	raw_spin_unlock_irqrestore(&owners_lock, flags);
+	if (locked)
+		raw_spin_unlock(&past->joining);
+	else
+		good = !read_seqcount_retry(&past->joined, seq);
+	return good;
 }
 
 /**

@@ -33,6 +33,7 @@
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
 #include <linux/seq_file.h>
+#include <linux/seqlock.h>
 #include <linux/slab.h>
 
 #include "internal.h"
@@ -113,18 +114,29 @@ static void add_dead(void *arg, struct memio_sums *s)
 	}
 }
 
+/*
+ * As /proc/PID/io: if a thread goes from the list to signal->memio meanwhile, once more, with
+ * the lock that keeps them from it.
+ */
 static void add_process(struct report *r, struct task_struct *p, u64 now)
 {
+	struct signal_struct *sig = p->signal;
 	struct task_struct *t;
+	unsigned int seq = 1;
 	unsigned long flags;
+	bool good;
 
-	if (!lock_task_sighand(p, &flags))
-		return;
-	/* With the lock, no thread goes from the list to signal->memio. */
-	for_each_thread(p, t)
-		add_task(r, t, now);
-	memio_dead_threads(p->signal, add_dead, r);
-	unlock_task_sighand(p, &flags);
+	rcu_read_lock();
+	do {
+		seq++;		/* 2 the first time: without the lock; then it is odd */
+		flags = read_seqbegin_or_lock_irqsave(&sig->stats_lock, &seq);
+		memset(r, 0, sizeof(*r));
+		__for_each_thread(sig, t)
+			add_task(r, t, now);
+		good = memio_dead_threads(sig, seq & 1, add_dead, r);
+	} while (!good || need_seqretry(&sig->stats_lock, seq));
+	done_seqretry_irqrestore(&sig->stats_lock, seq, flags);
+	rcu_read_unlock();
 }
 
 static void add_line(struct line *sum, const struct line *line)

@@ -321,6 +321,67 @@ MEMIO_TEST(tasks, threads)
 	EXPECT_SAME(own_group(a), told->later);
 }
 
+static void *read_once(void *fd)
+{
+	return read_block(*(int *)fd) ? NULL : fd;
+}
+
+/* A process's sum only grows, also while a thread's is being added to the dead ones'. */
+static void watch(pid_t pid)
+{
+	long long last = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+
+	while (!__atomic_load_n(&told->stop, __ATOMIC_RELAXED)) {
+		struct moved m = task_moved(pid, 0, disk);
+
+		told->reads++;
+		told->failed += m.from < last;
+		last = m.from;
+	}
+	_exit(0);
+}
+
+static int threads_come_and_go(const char *group, void *fd)
+{
+	pid_t parent = getpid(), watcher;
+	pthread_t thread[4];
+	void *failed;
+	int i, j;
+
+	watcher = fork();
+	if (watcher < 0)
+		return 1;
+	if (!watcher)
+		watch(parent);
+	for (i = 0; i < 250; i++) {
+		for (j = 0; j < 4; j++)
+			if (pthread_create(&thread[j], NULL, read_once, fd))
+				return 2;
+		for (j = 0; j < 4; j++)
+			if (pthread_join(thread[j], &failed) || failed)
+				return 3;
+	}
+	__atomic_store_n(&told->stop, 1, __ATOMIC_RELAXED);
+	if (waitpid(watcher, NULL, 0) != watcher || !wait_for(is_alone, NULL, 60))
+		return 4;
+	told->process = own();
+	return 0;
+}
+
+MEMIO_TEST(tasks, threads_end_while_read)
+{
+	char *a = GROUP("a");
+
+	told->stop = 0;
+	ASSERT_EQ(0, cg_run(a, threads_come_and_go, &self->fd));
+	EXPECT_LT(0, told->reads);
+	EXPECT_EQ(0, told->failed);
+	EXPECT_READS(1000, told->process);
+	EXPECT_SAME(own_group(a), told->process);
+}
+
 static void *outlive(void *fd)
 {
 	char path[64], stat[256], *end = NULL;
