@@ -584,6 +584,14 @@ static inline void memio_exit(struct task_struct *p)
 		__memio_exit(p);
 }
 
+/* In bi_memio beside the owner: the pages are the submitter's choice, they don't tell whose. */
+#define MEMIO_BIO_DIRECT	BIT(31)
+
+static inline u32 memio_bio_owner(const struct bio *bio)
+{
+	return bio->bi_memio & ~MEMIO_BIO_DIRECT;
+}
+
 /**
  * memio_bio_init - a bio begins without an owner, whether memio is on or not
  * @bio:	the bio
@@ -631,7 +639,7 @@ static inline void memio_bio_replaced(struct bio *bio, struct bio *src)
  */
 static inline void memio_act_for(const struct bio *bio)
 {
-	WRITE_ONCE(current->memio_owner, bio ? bio->bi_memio : 0);
+	WRITE_ONCE(current->memio_owner, bio ? memio_bio_owner(bio) : 0);
 }
 
 #else /* !CONFIG_CGROUP_MEMIO */

@@ -35,7 +35,8 @@
  * in its place hands it on. Kernel threads that do what a bio asks for (loop) act for its
  * owner meanwhile. Pages that are swapped out have nobody who made them dirty: they are
  * paid for by the group that the memory is charged to. What a kernel thread does on its
- * own account is the root's.
+ * own account is the root's. Direct IO is always its submitter's: pages that it takes from a
+ * mapping may be under writeback for somebody else.
  *
  * Without memio at boot (memio=off) there is no page_ext, and all bytes are
  * the bios' submitters'.
@@ -260,7 +261,12 @@ static u32 written_for(struct bio *bio)
 
 void __memio_bio_submit(struct bio *bio)
 {
-	if (!bio->bi_memio)
+	if (bio->bi_memio)
+		return;
+	/* Direct IO of whatever pages: perhaps of a file that another writes back. */
+	if (bio_flagged(bio, BIO_PAGE_PINNED))
+		bio->bi_memio = memio_current_owner() | MEMIO_BIO_DIRECT;
+	else
 		bio->bi_memio = written_for(bio) ?: memio_current_owner();
 }
 
@@ -287,9 +293,10 @@ static u32 writer_of(struct page *page, struct bio *bio)
 	struct folio *folio = page_folio(page);
 	u32 tag = 0;
 
-	if (folio_test_writeback(folio) || !folio->mapping)
+	if (!(bio->bi_memio & MEMIO_BIO_DIRECT) &&
+	    (folio_test_writeback(folio) || !folio->mapping))
 		tag = page_tag_of(page);
-	return tag ?: bio->bi_memio;
+	return tag ?: memio_bio_owner(bio);
 }
 
 void __memio_bio_replaced(struct bio *bio, struct bio *src)
@@ -326,7 +333,7 @@ static void charge_data(u16 dev, u32 tag, u32 to, u32 from)
 static void written(u16 dev, struct bio *bio, unsigned int bytes)
 {
 	struct bvec_iter iter, start = bio->bi_iter;
-	u32 tag, run_tag = bio->bi_memio, run = 0;
+	u32 tag, run_tag = memio_bio_owner(bio), run = 0;
 	struct bio_vec bv;
 
 	start.bi_size = bytes;
@@ -350,11 +357,11 @@ void __memio_bio_done(struct request *rq, struct bio *bio, unsigned int bytes)
 		return;
 
 	if (!op_is_write(req_op(rq)))
-		charge_data(dev, bio->bi_memio, 0, bytes);
+		charge_data(dev, memio_bio_owner(bio), 0, bytes);
 	else if (memio_at_boot)
 		written(dev, bio, bytes);
 	else
-		charge_data(dev, bio->bi_memio, bytes, 0);
+		charge_data(dev, memio_bio_owner(bio), bytes, 0);
 }
 
 void __memio_descriptors(struct request *rq, unsigned int to, unsigned int from)
@@ -366,6 +373,6 @@ void __memio_descriptors(struct request *rq, unsigned int to, unsigned int from)
 		.from_lines = round_up(from, MEMIO_LINE),
 	};
 
-	memio_charge(rq->q->memio_dev, rq->bio ? rq->bio->bi_memio : 0, &move, &move);
+	memio_charge(rq->q->memio_dev, rq->bio ? memio_bio_owner(rq->bio) : 0, &move, &move);
 }
 EXPORT_SYMBOL_GPL(__memio_descriptors);

@@ -27,9 +27,11 @@
  * What has happened can't be refused: a disk that was asked before goes on, and a CPU is
  * counted when it is interrupted, after a chunk that it has read: a quarter of a period's
  * budget, and what it writes back besides. So a pool may go below zero, and what it earns
- * pays that first. There is a bound, of MEMIO_DEBT_NS: what goes beyond it is forgiven, and
- * the caller counts it. So however small a limit is, its group comes to run again after
- * that time.
+ * pays that first. There is a bound: what goes beyond it is forgiven, and the caller counts
+ * it. For limits it is what is earned in an hour, so that no system call is large enough to
+ * be worth it: 2 GiB read at once are 107 s of 20 MB/s. That a group comes to run again
+ * sooner than that is the caller's (limit.c). For shares, where more than one's own may
+ * be moved for long, it is MEMIO_DEBT_NS.
  *
  * CPUs
  *
@@ -50,7 +52,7 @@
  * Rates are kept as bytes per nanosecond with 40 bits behind the point, so nothing divides
  * where bytes are charged. For 1 B/s, the least, that is exact to 0.05 %, for 20 MB/s
  * to 3 in 10^11; rounding is down. What is less than a byte is kept for the next
- * time. With rates up to 2^50 B/s and times up to 2^34 ns all sums fit.
+ * time. With rates up to 2^50 B/s and times up to 2^34 ns (of debts: 2^42) all sums fit.
  */
 
 #include <linux/bits.h>
@@ -86,8 +88,9 @@ static s64 budget(const struct memio_pool *pool, u64 period_ns)
 /* Debt is bounded. Returns what was forgiven. */
 static u64 bound_debt(struct memio_pool *pool)
 {
-	s64 least = -max(earned_in(pool, MEMIO_DEBT_NS), 1LL);
-	u64 beyond;
+	u64 most = mul_u64_u64_shr(pool->step, pool->debt_ns ?: MEMIO_DEBT_NS,
+				   MEMIO_STEP_SHIFT), beyond;
+	s64 least = -(s64)max(most, 1ULL);
 
 	if (pool->tokens >= least)
 		return 0;

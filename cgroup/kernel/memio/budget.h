@@ -22,8 +22,9 @@ enum memio_way {
 #define MEMIO_STEP_SHIFT	40
 #define MEMIO_CHUNK_LOG2	2	/* a period's budget is spent in four chunks */
 
-/* Debt is what is earned in so long, at most. */
+/* Debt is what is earned in so long, at most, unless the pool says otherwise. */
 #define MEMIO_DEBT_NS		(10ULL * NSEC_PER_SEC)
+#define MEMIO_DEBT_NS_MAX	(3600ULL * NSEC_PER_SEC)
 /* Time between two fills counts up to here, in which any debt is paid. */
 #define MEMIO_FILL_NS_MAX	BIT_ULL(34)
 
@@ -33,6 +34,7 @@ enum memio_way {
  * @rest:	earned beyond @tokens, in 2^-MEMIO_STEP_SHIFT bytes
  * @at_ns:	earned up to here
  * @tokens:	bytes; below 0 it is debt
+ * @debt_ns:	bound of the debt, up to MEMIO_DEBT_NS_MAX; 0: MEMIO_DEBT_NS
  * @epoch:	changes when the rate is lower than before: slices are void then
  */
 struct memio_pool {
@@ -40,6 +42,7 @@ struct memio_pool {
 	u64 rest;
 	u64 at_ns;
 	s64 tokens;
+	u64 debt_ns;
 	u32 epoch;
 };
 

@@ -249,6 +249,28 @@ static void debt(struct kunit *test)
 	KUNIT_EXPECT_GT(test, g.pool.tokens, 0);
 }
 
+/* A limit's debt is of an hour: nothing that is read at once is worth it. */
+static void debt_of_an_hour(struct kunit *test)
+{
+	static const u64 rates[] = { 1, 20000000, MEMIO_RATE_MAX };
+	struct group g;
+
+	for (int i = 0; i < ARRAY_SIZE(rates); i++) {
+		begin(&g, rates[i]);
+		g.pool.debt_ns = MEMIO_DEBT_NS_MAX;
+		charge(&g, 0, min(rates[i] * 3000, 1ULL << 60));
+		KUNIT_EXPECT_EQ(test, g.forgiven, 0);
+		for (int n = 0; n < 8; n++)
+			charge(&g, 1, 1ULL << 60);
+		KUNIT_EXPECT_GT(test, g.forgiven, 0);
+		KUNIT_EXPECT_GE(test, g.pool.tokens, -(s64)(rates[i] * 3600 + 1));
+		KUNIT_EXPECT_LT(test, g.pool.tokens, -(s64)(rates[i] * 3590));
+		/* It is looked at before. */
+		KUNIT_EXPECT_LE(test, memio_pool_wait_ns(&g.pool),
+				MEMIO_FILL_NS_MAX + 2 * NSEC_PER_SEC);
+	}
+}
+
 /* Four chunks are a budget, of whatever rate and period. */
 static void chunks(struct kunit *test)
 {
@@ -451,6 +473,7 @@ static struct kunit_case budget_cases[] = {
 	KUNIT_CASE(bound),
 	KUNIT_CASE(slices),
 	KUNIT_CASE(debt),
+	KUNIT_CASE(debt_of_an_hour),
 	KUNIT_CASE(chunks),
 	KUNIT_CASE(rates),
 	KUNIT_CASE(no_starvation),

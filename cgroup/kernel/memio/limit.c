@@ -29,8 +29,9 @@
  * there are limits. It also is the watchdog: a group that is stopped longer than its debt
  * justifies is let go, and the log says so.
  *
- * Locking: memio_limit_mutex for what is written to files, and for groups' coming and
- * going. A line's lock for its pools; it nests in all others, run queues' as well. So what
+ * Locking: memio_limit_mutex for the rates, and for groups' coming and going, which
+ * the cgroup mutex waits for; so grace periods, and the patching of code, are waited for
+ * only with memio_set_mutex, around what is written to a file. A line's lock for its pools; it nests in all others, run queues' as well. So what
  * charges with a run queue's lock held only marks a group as stopped, and an irq_work
  * does the rest. @stopped_ns is set by whoever has spent a pool and found it 0, and cleared
  * by whoever lets the group go and finds it set: both by cmpxchg64().
@@ -56,6 +57,7 @@
 #include <trace/events/memio.h>
 
 #define MEMIO_WATCHDOG_NS	NSEC_PER_SEC
+#define MEMIO_STOP_NS_MAX	(10ULL * NSEC_PER_SEC)	/* so long one stop lasts at most */
 #define MEMIO_SPAN_NS_MAX	(100ULL * NSEC_PER_MSEC)
 
 /* 1 ms: what a group does at full speed and is stopped for is not noticed by people. */
@@ -68,6 +70,7 @@ const u64 memio_no_rates[MEMIO_WAYS] = { [0 ... MEMIO_WAYS - 1] = MEMIO_NO_LIMIT
 LIST_HEAD(memio_all_limits);
 /* Around what is written to files, groups' coming and going, and their shares' rates */
 DEFINE_MUTEX(memio_limit_mutex);
+static DEFINE_MUTEX(memio_set_mutex);
 
 static void limits_work_fn(struct work_struct *work);
 static DECLARE_DELAYED_WORK(limits_work, limits_work_fn);
@@ -412,14 +415,15 @@ static void let_go(struct memio_limits *l)
 /*
  * If there is something in all pools the group runs, else it is looked at again when
  * there should be. Not more often than four times in a period: who is let go should get
- * somewhere. Several CPUs may be here at a time; the timer is not forwarded by its own
- * function, as another may have started it meanwhile.
+ * somewhere. And after MEMIO_STOP_NS_MAX it runs whatever it owes, until its next charge, which
+ * stops it again: whatever the limit, it gets on. Several CPUs may be here at a time; the
+ * timer is not forwarded by its own function, as another may have started it meanwhile.
  */
 static void look(struct memio_limits *l)
 {
-	u64 wait;
+	u64 since = READ_ONCE(l->stopped_ns), wait, stopped;
 
-	if (!READ_ONCE(l->stopped_ns))
+	if (!since)
 		return;
 	wait = limits_wait(l);
 	/* Who has let it go meanwhile did not see that it waits for its share. */
@@ -427,10 +431,12 @@ static void look(struct memio_limits *l)
 		memio_share_go(l);
 		return;
 	}
-	if (!wait) {
+	stopped = ktime_get_ns() - since;
+	if (!wait || stopped >= MEMIO_STOP_NS_MAX) {
 		let_go(l);
 		return;
 	}
+	wait = min(wait, MEMIO_STOP_NS_MAX - stopped);
 	wait = max(wait, memio_period_ns() / 4);
 	WRITE_ONCE(l->due_ns, ktime_get_ns() + wait);
 	hrtimer_start(&l->timer, ns_to_ktime(wait), HRTIMER_MODE_REL_PINNED_HARD);
@@ -501,9 +507,19 @@ static bool wants_cpus(const struct memio_limits *l)
 	       READ_ONCE(l->line[MEMIO_LIMIT_CPU].ways) || READ_ONCE(l->share.ways);
 }
 
+/**
+ * memio_limits_often - how often the work item looks
+ *
+ * Context: any.
+ * Return: jiffies, a second's at most.
+ */
+unsigned long memio_limits_often(void)
+{
+	return clamp(msecs_to_jiffies(READ_ONCE(memio_hold_ms)) / 4, 1UL, (unsigned long)HZ);
+}
+
 static void limits_work_fn(struct work_struct *work)
 {
-	unsigned long often = msecs_to_jiffies(READ_ONCE(memio_hold_ms)) / 4;
 	bool any, cpus, counters = memio_counters_valid();
 	struct memio_limits *l;
 
@@ -527,16 +543,18 @@ static void limits_work_fn(struct work_struct *work)
 	memio_sampler_want();
 	if (cpus)
 		memio_cpu_want();
-	queue_delayed_work(system_unbound_wq, &limits_work, clamp(often, 1UL, (unsigned long)HZ));
+	queue_delayed_work(system_unbound_wq, &limits_work, memio_limits_often());
 }
 
 /* ---- setting them ---- */
 
-static void line_init(struct memio_line *line)
+static void line_init(struct memio_line *line, u64 debt_ns)
 {
 	raw_spin_lock_init(&line->lock);
-	for (int way = 0; way < MEMIO_WAYS; way++)
+	for (int way = 0; way < MEMIO_WAYS; way++) {
 		line->rate[way] = MEMIO_NO_LIMIT;
+		line->pool[way].debt_ns = debt_ns;
+	}
 }
 
 static bool all_max(const u64 *rate)
@@ -597,8 +615,8 @@ static struct memio_limits *new_limits(struct memio_cgroup *g, gfp_t gfp)
 	for_each_possible_cpu(cpu)
 		INIT_LIST_HEAD(per_cpu_ptr(l->limbo, cpu));
 	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
-		line_init(&l->line[key]);
-	line_init(&l->share);
+		line_init(&l->line[key], MEMIO_DEBT_NS_MAX);
+	line_init(&l->share, MEMIO_DEBT_NS);
 	l->line[MEMIO_LIMIT_TOTAL].cpus = true;
 	l->line[MEMIO_LIMIT_CPU].cpus = true;
 	l->share.cpus = true;
@@ -638,7 +656,7 @@ static struct memio_line *dev_line(struct memio_limits *l, u16 id)
 	line = kzalloc(sizeof(*line), GFP_KERNEL_ACCOUNT);
 	if (!line)
 		return NULL;
-	line_init(line);
+	line_init(line, MEMIO_DEBT_NS_MAX);
 	if (line_prepare(line, GFP_KERNEL_ACCOUNT)) {
 		kfree(line);
 		return NULL;
@@ -698,21 +716,22 @@ void memio_limits_work_now(void)
 
 /*
  * Whether any is set has changed, perhaps. The key is on whenever there is one; when it is
- * turned off nobody may be in limbo, nor on the way there.
+ * turned off, which is the caller's if this returns true, nobody may be in limbo, nor on the
+ * way there.
  */
-static void count(struct memio_limits *l)
+static bool count(struct memio_limits *l)
 {
 	bool any = any_rate(l);
 
 	if (any == l->any)
-		return;
+		return false;
 	l->any = any;
 	if (any) {
 		memio_limits_work_now();
-		return;
+		return false;
 	}
 	memio_limit_lifted(l);
-	static_branch_dec(&memio_limit_key);
+	return true;
 }
 
 static void change(u64 *rate, const struct memio_limit_text *text)
@@ -764,11 +783,20 @@ static bool all_max_text(const struct memio_limit_text *text)
 	return true;
 }
 
+/* What is in force may be higher now, or none. Nobody is to wait for what was. */
+static void look_again(struct memio_limits *l)
+{
+	irq_work_sync(&l->stop);
+	hrtimer_cancel(&l->timer);
+	look(l);
+}
+
+/* With memio_set_mutex; the other is not held while others are waited for. */
 static int set(struct memio_cgroup *g, const struct memio_limit_text *text)
 {
 	int key = match_string(key_names, MEMIO_LIMIT_KEYS, text->key), ret;
-	bool fallback = !strcmp(text->key, "default"), fresh;
-	struct memio_limits *l;
+	bool fallback = !strcmp(text->key, "default"), fresh, lifted, off = false;
+	struct memio_limits *l = READ_ONCE(g->limits);
 	u16 id = 0;
 
 	if (key < 0 && !fallback) {
@@ -777,29 +805,36 @@ static int set(struct memio_cgroup *g, const struct memio_limit_text *text)
 			return -ENODEV;
 	}
 	/* There is nothing to lift. */
-	if (!g->limits && all_max_text(text))
+	if (!l && all_max_text(text))
 		return 0;
-	l = g->limits ?: new_limits(g, GFP_KERNEL_ACCOUNT);
-	if (!l)
-		return -ENOMEM;
 	/* Before the first rate is set, as who spends it is stopped by hooks. */
-	fresh = !l->any;
+	fresh = !l || !l->any;
 	if (fresh)
 		static_branch_inc(&memio_limit_key);
-	if (id)
-		ret = set_device(l, id, text);
-	else if (fallback)
-		ret = set_fallback(l, text);
-	else
-		ret = set_key(l, key, text);
+	scoped_guard(mutex, &memio_limit_mutex) {
+		l = l ?: g->limits ?: new_limits(g, GFP_KERNEL_ACCOUNT);
+		if (!l)
+			ret = -ENOMEM;
+		else if (id)
+			ret = set_device(l, id, text);
+		else if (fallback)
+			ret = set_fallback(l, text);
+		else
+			ret = set_key(l, key, text);
+		lifted = l && !fresh && !any_rate(l);
+	}
 	/* Who has seen a rate may still spend it, and stop the group. */
-	if (!fresh && !any_rate(l))
+	if (lifted)
 		synchronize_rcu();
-	count(l);
-	if (fresh && !l->any)
+	if (l) {
+		scoped_guard(mutex, &memio_limit_mutex) {
+			off = count(l);
+			look_again(l);
+			off |= fresh && !l->any;
+		}
+	}
+	if (off || !l)
 		static_branch_dec(&memio_limit_key);
-	/* Perhaps it is higher, or none. */
-	look(l);
 	return ret;
 }
 
@@ -818,7 +853,7 @@ int memio_limit_write(struct memio_cgroup *g, char *buf)
 
 	if (ret)
 		return ret;
-	guard(mutex)(&memio_limit_mutex);
+	guard(mutex)(&memio_set_mutex);
 	return set(g, &text);
 }
 
@@ -906,7 +941,8 @@ void memio_limit_offline(struct memio_cgroup *g)
 		memcpy(l->dev_line[id]->rate, memio_no_rates, sizeof(memio_no_rates));
 		memio_line_set(l->dev_line[id], memio_no_rates);
 	}
-	count(l);
+	if (count(l))
+		static_branch_dec(&memio_limit_key);
 	list_del_rcu(&l->list);
 }
 

@@ -103,6 +103,7 @@ void memio_line_set(struct memio_line *line, const u64 *rate);
 bool memio_share_prepare(struct memio_cgroup *g);
 void memio_limit_lifted(struct memio_limits *l);
 void memio_limits_work_now(void);
+unsigned long memio_limits_often(void);
 
 /* ---- regulate.c ---- */
 

@@ -383,14 +383,22 @@ static void rebalance_fn(struct work_struct *work)
 }
 
 /**
- * memio_share_again - look who is still active
+ * memio_share_again - look who is still active, once a second or so
+ *
+ * Whoever calls it more often, as groups come and go, does not make others idle.
  *
  * Context: process, with memio_limit_mutex.
  */
 void memio_share_again(void)
 {
-	if (memio_regulated)
-		rebalance(true);
+	static unsigned long next = INITIAL_JIFFIES;
+	bool again = time_after_eq(jiffies, next);
+
+	if (!memio_regulated)
+		return;
+	if (again)
+		next = jiffies + memio_limits_often();
+	rebalance(again);
 }
 
 /* ---- on and off ---- */

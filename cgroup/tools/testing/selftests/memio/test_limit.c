@@ -16,7 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -467,6 +469,114 @@ MEMIO_TEST(share, on_and_off)
 		EXPECT_EQ(pid[i], waitpid(pid[i], &status, 0));
 		EXPECT_EQ(0, cg_killall(self->group[i]));
 	}
+}
+
+/* ---- tasks that are stopped ---- */
+
+FIXTURE(stopped) {
+	struct memio m;
+	char *group;
+	volatile int *told;
+};
+
+FIXTURE_SETUP(stopped)
+{
+	const char *why = memio_begin_disk(&self->m);
+
+	if (why)
+		SKIP(return, "%s", why);
+	self->group = memio_group(&self->m, "a");
+	ASSERT_NE(NULL, self->group);
+	self->told = self->m.shared;
+}
+
+FIXTURE_TEARDOWN(stopped)
+{
+	memio_end(&self->m);
+}
+
+static bool was_stopped(void *group)
+{
+	return cg_read_key_long(group, "memio.events.local", "throttled ") > 0;
+}
+
+/* However much is read at once, it is paid for: 4 MiB are seven minutes. */
+MEMIO_TEST(stopped, debt_is_kept)
+{
+	pid_t pid;
+	void *buf;
+	int fd;
+
+	ASSERT_EQ(0, cg_write(self->group, "memio.limit", "io bps=10000"));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		fd = open(self->m.file, O_RDONLY | O_DIRECT);
+		buf = aligned_alloc(BLOCK, SIZE);
+		if (fd < 0 || !buf || cg_enter_current(self->group))
+			_exit(1);
+		_exit(read(fd, buf, SIZE) != SIZE);
+	}
+	EXPECT_TRUE(wait_for(was_stopped, self->group, 60));
+	EXPECT_EQ(0, cg_read_key_long(self->group, "memio.events.local", "forgiven_bytes "));
+	EXPECT_EQ(0, kill(pid, SIGKILL));
+	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
+	EXPECT_EQ(0, cg_write(self->group, "memio.limit", "io bps=max"));
+}
+
+/*
+ * A system call stores to a page that is clean, with a directory's lock, which costs 2 s: it
+ * doesn't wait for that before it returns, as others need the directory.
+ */
+static void list_to_file(const char *group, const char *dir, const char *file,
+			 volatile int *told)
+{
+	int fd = open(file, O_RDWR), at = open(dir, O_RDONLY | O_DIRECTORY), i;
+	char *map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), sum = 0;
+
+	if (fd < 0 || at < 0 || map == MAP_FAILED)
+		_exit(1);
+	/* The disk has nothing to read then. */
+	for (i = 0; i < SIZE; i += BLOCK)
+		sum += map[i];
+	*told = sum & 0;
+	if (cg_enter_current(group))
+		_exit(1);
+	for (i = 0; i < SIZE; i += BLOCK) {
+		if (lseek(at, 0, SEEK_SET) || syscall(SYS_getdents64, at, map + i, BLOCK) <= 0)
+			_exit(1);
+		++*told;
+	}
+	_exit(0);
+}
+
+MEMIO_TEST(stopped, locks_are_let_go)
+{
+	double begin, before, most = 0;
+	char path[PATH_MAX];
+	pid_t pid;
+
+	ASSERT_EQ(0, cg_write(self->group, "memio.limit", "io rbps=2000"));
+	set_path(path, "%s/new", self->m.dir);
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		list_to_file(self->group, self->m.dir, self->m.file, self->told);
+	EXPECT_TRUE(wait_for(was_stopped, self->group, 60));
+	begin = seconds_now();
+	do {
+		before = seconds_now();
+		EXPECT_EQ(0, mkdir(path, 0700));
+		EXPECT_EQ(0, rmdir(path));
+		if (seconds_now() - before > most)
+			most = seconds_now() - before;
+	} while (seconds_now() - begin < 7);
+	EXPECT_GT(1, most);
+	/* It was stopped more than once meanwhile. */
+	EXPECT_LT(1, *self->told);
+	EXPECT_EQ(0, kill(pid, SIGKILL));
+	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
+	EXPECT_EQ(0, cg_write(self->group, "memio.limit", "io rbps=max"));
 }
 
 TEST_HARNESS_MAIN
