@@ -248,6 +248,8 @@ json_t *calibration_json(const struct calibration *c);
 bool calibration_load(const char *file, struct calibration *c);
 json_t *run_json(const struct active *a, const struct run *r);
 bool run_save(const struct active *a, const struct run *r);
+/* run_is_kept: what is there, or will be, is a file; a device or pipe is written to only */
+bool run_is_kept(const char *file);
 /* run_load: false after a complaint; *there says whether there is such a file */
 bool run_load(const char *file, struct run *r, bool *there);
 /* run_load_whole: with a calibration and samples */

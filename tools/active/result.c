@@ -8,12 +8,15 @@
  *
  * Calibration and samples are what was measured, and what is read back; "points" and
  * "use" follow from them and are for who reads the file with other tools. It is written
- * anew after each sample, beside its place, and renamed: what is there is whole.
+ * anew after each sample, beside its place, and renamed: what is there is whole. What is
+ * no file, a device or a pipe, is written to, and never read.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "active.h"
@@ -237,16 +240,34 @@ json_t *run_json(const struct active *a, const struct run *r)
 	return j;
 }
 
+bool run_is_kept(const char *file)
+{
+	struct stat st;
+
+	return stat(file, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
+}
+
 static bool json_save(json_t *j, const char *file)
 {
-	char beside[4096];
+	const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(12);
+	char target[PATH_MAX], beside[PATH_MAX + 4];
 
-	if (snprintf(beside, sizeof(beside), "%s.new", file) >= (int)sizeof(beside)) {
-		errno = ENAMETOOLONG;
-	} else if (!json_dump_file(j, beside, JSON_INDENT(1) | JSON_REAL_PRECISION(12))) {
-		if (!rename(beside, file))
+	if (!run_is_kept(file)) {
+		if (!json_dump_file(j, file, flags))
 			return true;
+		complain_errno("writing %s", file);
+		return false;
 	}
+	/* Of a symbolic link, what it leads to is replaced. */
+	if (!realpath(file, target) &&
+	    (errno != ENOENT ||
+	     snprintf(target, sizeof(target), "%s", file) >= (int)sizeof(target))) {
+		complain_errno("writing %s", file);
+		return false;
+	}
+	snprintf(beside, sizeof(beside), "%s.new", target);
+	if (!json_dump_file(j, beside, flags) && !rename(beside, target))
+		return true;
 	complain_errno("writing %s", file);
 	unlink(beside);
 	return false;

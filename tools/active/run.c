@@ -717,7 +717,7 @@ static bool take_up(const struct active *a, struct run *r, char **command)
 	bool was = false, same = true, good = false;
 	unsigned int i;
 
-	if (a->fresh)
+	if (a->fresh || !run_is_kept(a->file))
 		memset(r, 0, sizeof(*r));
 	else if (!run_load(a->file, r, &was))
 		goto fail;
@@ -808,7 +808,7 @@ int run(const struct active *a, char **command)
 		} else {
 			print_run(a, &r);
 		}
-	} else if (r.samples) {
+	} else if (r.samples && run_is_kept(a->file)) {
 		complain("%zu runs are in %s; the same command goes on from there", r.samples,
 			 a->file);
 	}
