@@ -155,10 +155,30 @@ static bool bubble_makes_sense(const struct active *a)
 	return true;
 }
 
+/* A calibration takes a file for itself: hours of runs are not to be lost to it. */
+static bool may_replace(const struct active *a)
+{
+	struct run r;
+	bool there, good;
+
+	if (!a->file || a->fresh || !run_is_kept(a->file))
+		return true;
+	if (!run_load(a->file, &r, &there))
+		return false;
+	good = !r.samples;
+	if (!good)
+		complain("%s has %zu runs in it; -o FILE names another file, --fresh says that they may be lost",
+			 a->file, r.samples);
+	run_free(&r);
+	return good;
+}
+
 static int just_calibrate(struct active *a)
 {
 	struct run r = { .calibrated = true };
 
+	if (!may_replace(a))
+		return STATUS_FAILED;
 	if (!calibrate(a, &r.calibration))
 		return STATUS_FAILED;
 	if (a->file && !run_save(a, &r))
