@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PLACE_MAX	256
+#define PLACE_MAX	4096
 #define PLACE_LEVELS	3
 
 /**

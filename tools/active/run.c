@@ -20,7 +20,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,8 +159,6 @@ static bool show(const struct active *a, int null)
 static void child(const struct active *a, char **command, int go, int result)
 {
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	cpu_set_t set;
-	unsigned int i;
 	char byte;
 	int error;
 
@@ -171,10 +168,7 @@ static void child(const struct active *a, char **command, int go, int result)
 	/* One that came before was only taken note of. */
 	if (interrupted)
 		_exit(127);
-	CPU_ZERO(&set);
-	for (i = 0; i < a->at.commands; i++)
-		CPU_SET(a->at.command[i], &set);
-	if (null < 0 || sched_setaffinity(0, sizeof(set), &set) ||
+	if (null < 0 || !pin_to_cpus(a->at.command, a->at.commands) ||
 	    dup2(null, STDIN_FILENO) < 0 || !show(a, null))
 		goto fail;
 	if (read(go, &byte, 1) != 1)

@@ -67,6 +67,8 @@ bool events_list(FILE *to, const char *pattern);
 struct cit {
 	int cpu;			/* to measure on; -1: the last one allowed */
 	int other;			/* another one, to disturb it; -1: none */
+	struct cpus allowed;		/* that this process may run on, before it was pinned */
+	int at;				/* where the events are counted: measure() says it */
 	unsigned int repetitions;
 	unsigned int group;		/* events that are counted at once, at the most */
 	uint64_t cache_bytes[CIT_LEVELS];

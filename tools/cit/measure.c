@@ -16,7 +16,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -89,27 +88,26 @@ static bool counters_there(void)
 
 int cit_ready(struct cit *cit)
 {
-	cpu_set_t allowed;
 	int i;
 
 	if (!counters_there())
 		return CIT_UNABLE;
-	if (sched_getaffinity(0, sizeof(allowed), &allowed)) {
+	if (!cpus_allowed(&cit->allowed)) {
 		complain_errno("sched_getaffinity");
 		return STATUS_FAILED;
 	}
-	if (cit->cpu >= 0 && (cit->cpu >= CPU_SETSIZE || !CPU_ISSET(cit->cpu, &allowed))) {
+	if (cit->cpu >= 0 && !cpus_has(&cit->allowed, cit->cpu)) {
 		complain("CPU %d is none that this process may run on; see taskset -p %d",
 			 cit->cpu, (int)getpid());
 		return STATUS_FAILED;
 	}
 	/* The last one: most interrupts go to the first. */
-	for (i = CPU_SETSIZE - 1; i >= 0 && cit->cpu < 0; i--)
-		if (CPU_ISSET(i, &allowed))
+	for (i = cit->allowed.most - 1; i >= 0 && cit->cpu < 0; i--)
+		if (cpus_has(&cit->allowed, i))
 			cit->cpu = i;
 	cit->other = -1;
-	for (i = 0; i < CPU_SETSIZE && cit->other < 0; i++)
-		if (CPU_ISSET(i, &allowed) && i != cit->cpu)
+	for (i = 0; i < cit->allowed.most && cit->other < 0; i++)
+		if (cpus_has(&cit->allowed, i) && i != cit->cpu)
 			cit->other = i;
 	if (!cit->cache_bytes[0])
 		find_caches(cit->cpu, cit->cache_bytes);
@@ -336,17 +334,21 @@ static bool measure_probe(const struct cit *cit, const struct family *family, si
 bool measure(const struct cit *cit, const struct family *family, const struct events *events,
 	     struct result *result)
 {
+	struct cit here = *cit;
 	size_t p, ran = 0;
 
 	memset(result, 0, events->n * sizeof(*result));
+	here.at = cit->cpu;
 	/* Starting and reading them from another CPU than theirs is an interrupt each time. */
-	if (events->n && events->e[0].uncore)
-		pin_to_cpu(events->e[0].unit[0].cpu);
+	if (events->n && events->e[0].uncore) {
+		here.at = events->e[0].unit[0].cpu;
+		pin_to_cpu(here.at);
+	}
 	for (p = 0; p < family->probes; p++) {
 		struct probe *probe = &family->probe[p];
 		bool good;
 
-		if (probe->setup && !probe->setup(probe, cit))
+		if (probe->setup && !probe->setup(probe, &here))
 			continue;
 		if (!cit->quiet && isatty(STDERR_FILENO))
 			fprintf(stderr, "\r%s: %zu of %zu, %s\033[K", family->name, p + 1,

@@ -4,10 +4,23 @@
 #define MEMIO_CPU_H
 
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdbool.h>
 
 #include "clock.h"
 
+/* CPUs, however many the kernel may have: below @most */
+struct cpus {
+	cpu_set_t *set;
+	int most;
+};
+
+/* cpus_allowed: those that this thread may run on, now; false, with errno, if it can't be told */
+bool cpus_allowed(struct cpus *cpus);
+bool cpus_has(const struct cpus *cpus, int cpu);
+void cpus_free(struct cpus *cpus);
+/* pin_to_cpus: this thread, to any of @n; false, with errno, if it can't be done */
+bool pin_to_cpus(const int *cpu, unsigned int n);
 /* pin_to_cpu: this thread; whether it could be done */
 bool pin_to_cpu(int cpu);
 /* perf_open: perf_event_open(2), which the C library has not */

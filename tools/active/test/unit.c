@@ -247,6 +247,28 @@ static void placed(const char *what, const char *machine, const char *cpus, unsi
 	      "%s: %s, wanted %s", what, got, wanted);
 }
 
+/* More cores than a text has room for */
+static void wide(unsigned int cores)
+{
+	hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
+	hwloc_topology_t t;
+	static struct placement p;
+	char machine[64];
+	bool good;
+
+	snprintf(machine, sizeof(machine), "pack:1 l3:1 core:%u pu:1", cores);
+	hwloc_topology_init(&t);
+	hwloc_topology_set_synthetic(t, machine);
+	hwloc_topology_set_cache_types_filter(t, HWLOC_TYPE_FILTER_KEEP_ALL);
+	hwloc_topology_load(t);
+	hwloc_bitmap_set_range(allowed, 0, cores - 1);
+	good = place(t, allowed, cores - 1, -1, false, &p);
+	check(good && p.commands == cores - 1 && p.interferers == 1,
+	      "%u cores: %u for the command, %u others", cores, p.commands, p.interferers);
+	hwloc_bitmap_free(allowed);
+	hwloc_topology_destroy(t);
+}
+
 static void placement(void)
 {
 	static const char xeon[] = "pack:1 l3:1(size=20MiB) l2:8(size=256KiB) "
@@ -298,6 +320,7 @@ static void placement(void)
 	       "3 | 0 1 2");
 	placed("two packages of one core, as virtual machines have", "pack:2 l3:1 core:1 pu:1",
 	       "0-1", 1, -1, false, "1 | 0");
+	wide(600);
 }
 
 /* ---- the surface ---- */
