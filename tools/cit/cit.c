@@ -27,7 +27,7 @@ static void usage(FILE *to)
 	      "  branch    put core events into categories by branch kernels\n"
 	      "  cache     by loads and stores in buffers of all sizes\n"
 	      "  io        uncore events by what devices move (--disk, --file, --host)\n"
-	      "  shared    uncore events by what all CPUs load and store\n"
+	      "  shared    uncore events by what a package's CPUs load and store, up to 16\n"
 	      "  verify    is this event of that category? Status 1 if one is not\n"
 	      "  curve     size, unit, block, offset (of buffers) or misprediction\n"
 	      "\n"

@@ -121,6 +121,9 @@ void chase_run(struct chase *chase, uint64_t loads);
 uint64_t chase_units(const struct chase *chase);
 void chase_free(struct chase *chase);
 
+/* shared_cpus: up to @most of those allowed that are in the package of cit->at */
+unsigned int shared_cpus(const struct cit *cit, int *cpu, unsigned int most);
+
 /* ---- measuring ---- */
 
 struct result {

@@ -3,6 +3,9 @@
  * The family of shared resources: threads on all CPUs at once, and uncore events, which
  * count what they all do
  *
+ * All CPUs are up to THREADS of those that this process may run on, in the package where
+ * the events are counted: what others load goes by other counters.
+ *
  * Each CPU has a thread with a buffer of its own; the lines of all of them together are
  * the work. With as many threads as CPUs it is seen whether an event counts all cores
  * or one.
@@ -15,7 +18,6 @@
  *	store mem	stores that fit nowhere: the older one goes on to memory
  */
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,25 +97,32 @@ static bool run(struct probe *probe, uint64_t n)
 	return true;
 }
 
-/* The CPUs that this process may run on: cit_ready() has pinned this thread, not init */
-static unsigned int find_cpus(int *cpu)
+/* Where a CPU is; -1: nobody knows */
+static int package_of(int cpu)
 {
+	char path[128];
+	int package = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path),
+		 "/sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu);
+	f = fopen(path, "r");
+	if (f && fscanf(f, "%d", &package) != 1)
+		package = -1;
+	if (f)
+		fclose(f);
+	return package;
+}
+
+unsigned int shared_cpus(const struct cit *cit, int *cpu, unsigned int most)
+{
+	const int package = package_of(cit->at);
 	unsigned int n = 0;
 	int i;
 
-	for (i = 0; i < CPU_SETSIZE && n < THREADS; i++) {
-		cpu_set_t one, before;
-		bool good;
-
-		CPU_ZERO(&one);
-		CPU_SET(i, &one);
-		if (sched_getaffinity(0, sizeof(before), &before))
-			break;
-		good = !sched_setaffinity(0, sizeof(one), &one);
-		sched_setaffinity(0, sizeof(before), &before);
-		if (good)
+	for (i = 0; i < cit->allowed.most && n < most; i++)
+		if (cpus_has(&cit->allowed, i) && (package < 0 || package_of(i) == package))
 			cpu[n++] = i;
-	}
 	return n;
 }
 
@@ -128,7 +137,13 @@ static bool setup(struct probe *probe, const struct cit *cit)
 
 	for (power = 4096; power < bytes; power *= 2)
 		;
-	n = find_cpus(cpu);
+	n = shared_cpus(cit, cpu, THREADS);
+	if (!n) {
+		complain("%s: this process may run on no CPU of the package where the events are counted (by CPU %d)",
+			 probe->name, cit->at);
+		free(t);
+		return false;
+	}
 	if (!(probe->arg & MEMORY) && n * power > llc / 2)
 		n = llc / 2 / power ? llc / 2 / power : 1;
 	t->store = probe->arg & STORE;

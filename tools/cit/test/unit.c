@@ -3,6 +3,7 @@
  * The mathematics of memio cit against known figures: published data, table 1 of Danalis
  * et al., and curves of the shapes of their figures. Prints "ok TEXT" or "not ok TEXT".
  */
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -168,6 +169,60 @@ static void step_functions(void)
 	near("... of no misses", prefetch_share(0.01, 0), 0, 0);
 }
 
+/* ---- a kernel with more CPUs than cpu_set_t has room for, instead of this one ---- */
+
+#define KERNEL_CPUS	4096
+
+static int pinned_to;
+
+int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+{
+	(void)pid;
+	if (8 * bytes < KERNEL_CPUS) {
+		errno = EINVAL;
+		return -1;
+	}
+	CPU_ZERO_S(bytes, set);
+	CPU_SET_S(0, bytes, set);
+	CPU_SET_S(1500, bytes, set);
+	return 0;
+}
+
+int sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
+{
+	int i;
+
+	(void)pid;
+	pinned_to = -1;
+	for (i = 0; i < KERNEL_CPUS; i++)
+		if (CPU_ISSET_S(i, bytes, set))
+			pinned_to = i;
+	return pinned_to < 0 ? -1 : 0;
+}
+
+static void many_cpus(void)
+{
+	const int here = 0, nowhere = 1500;
+	struct cit cit = { .at = here };
+	int cpu[4];
+
+	check(cpus_allowed(&cit.allowed) && cpus_has(&cit.allowed, 0) &&
+	      cpus_has(&cit.allowed, 1500), "CPUs of a kernel with %d", KERNEL_CPUS);
+	check(!cpus_has(&cit.allowed, 1) && !cpus_has(&cit.allowed, -1) &&
+	      !cpus_has(&cit.allowed, 1 << 24), "... no others");
+	check(pin_to_cpu(1500) && pinned_to == 1500, "... one to be pinned to");
+	check(!pin_to_cpu(-1), "... CPU -1 is none");
+	/* CPU 1500 is in no package, as there is none here. */
+	check(shared_cpus(&cit, cpu, 4) == 1 && cpu[0] == 0, "of a package, those that are allowed");
+	cit.at = nowhere;
+	check(shared_cpus(&cit, cpu, 4) == 2 && cpu[1] == 1500, "... all, if nobody knows packages");
+	check(shared_cpus(&cit, cpu, 1) == 1, "... but no more than there is room for");
+	CPU_CLR_S(0, CPU_ALLOC_SIZE(cit.allowed.most), cit.allowed.set);
+	cit.at = here;
+	check(!shared_cpus(&cit, cpu, 4), "... none, where none is allowed");
+	cpus_free(&cit.allowed);
+}
+
 int main(void)
 {
 	lines();
@@ -179,5 +234,6 @@ int main(void)
 	apart(&shared_family);
 	repetitions();
 	step_functions();
+	many_cpus();
 	return failed ? 1 : 0;
 }
