@@ -6,6 +6,7 @@
 #define MEMIO_TRACE_FORMAT_H
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <linux/memio_trace.h>
@@ -104,6 +105,7 @@ struct format_stats {
 	uint64_t lost_records;		/* that a LOST told of */
 	uint64_t skipped_words;		/* before the first SYNC, or after damage */
 	uint64_t damaged;		/* times that the ring was not what it should be */
+	uint64_t throttled;		/* as in struct memio_trace_stats; older files have none */
 };
 
 /* END: the file is whole. */
@@ -112,12 +114,16 @@ struct format_end {
 	uint64_t bytes;
 };
 
+/* What the first recorders wrote of it */
+#define FORMAT_STATS_MIN	240
+
 #define FORMAT_PAYLOAD_MAX	(sizeof(struct format_data) + CODEC_BOUND(CODEC_WORDS))
 
 static_assert(sizeof(struct format_chunk) == 64, "no holes");
 static_assert(sizeof(struct format_stream) == 136, "no holes");
 static_assert(sizeof(struct format_state) == 64, "no holes");
 static_assert(sizeof(struct format_data) == 208, "no holes");
-static_assert(sizeof(struct format_stats) == 240, "no holes");
+static_assert(offsetof(struct format_stats, throttled) == FORMAT_STATS_MIN, "no holes");
+static_assert(sizeof(struct format_stats) == 248, "no holes");
 
 #endif /* MEMIO_TRACE_FORMAT_H */

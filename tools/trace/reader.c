@@ -309,11 +309,13 @@ bool reader_block(struct reader *r, const struct reader_chunk *c, struct reader_
 
 bool reader_stats(struct reader *r, const struct reader_chunk *c, struct format_stats *s)
 {
-	if (c->head.size < sizeof(*s)) {
+	/* What came later is behind what there always was. */
+	if (c->head.size < FORMAT_STATS_MIN) {
 		note(r, c, 0, "too short");
 		return false;
 	}
-	memcpy(s, c->payload, sizeof(*s));
+	memset(s, 0, sizeof(*s));
+	memcpy(s, c->payload, c->head.size < sizeof(*s) ? c->head.size : sizeof(*s));
 	if (!stream_ok(&c->head, &s->stream)) {
 		note(r, c, 0, "a description that cannot be");
 		return false;

@@ -483,6 +483,8 @@ static void summary(const struct recorder *r, double seconds)
 			" lost (%" PRIu64 " of %" PRIu64 " buffers), %" PRIu64 " long",
 			s->stream.cpu, s->read_records, s->kept_records, s->lost_records,
 			s->overflows, s->buffers, s->long_deltas);
+		if (s->throttled)
+			fprintf(stderr, ", %" PRIu64 " times throttled", s->throttled);
 		if (s->skipped_words)
 			fprintf(stderr, ", %" PRIu64 " words skipped", s->skipped_words);
 		if (s->damaged)
@@ -490,6 +492,7 @@ static void summary(const struct recorder *r, double seconds)
 		fputc('\n', stderr);
 		sum.kept_records += s->kept_records;
 		sum.lost_records += s->lost_records;
+		sum.throttled += s->throttled;
 	}
 	fprintf(stderr, "%s: %" PRIu64 " records in %.3f s, %" PRIu64 " bytes", r->path,
 		sum.kept_records, seconds, w->out.size);
@@ -498,6 +501,9 @@ static void summary(const struct recorder *r, double seconds)
 	fputc('\n', stderr);
 	if (sum.lost_records)
 		complain("%" PRIu64 " records were lost: the rings were full", sum.lost_records);
+	if (sum.throttled)
+		complain("%" PRIu64 " times perf stopped a counter (too many interrupts), and what came then is missing: a longer period, or a higher kernel.perf_event_max_sample_rate",
+			 sum.throttled);
 }
 
 static void usage(FILE *to)

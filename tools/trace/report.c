@@ -75,7 +75,7 @@ static void print_bins(const struct bins *b)
 static void print_text(const struct bins *b, const uint32_t *order, uint32_t tasks,
 		       const char *path, bool bins)
 {
-	uint64_t lost = 0;
+	uint64_t lost = 0, throttled = 0;
 	uint32_t i;
 
 	printf("%s: %.6f s, %" PRIu64 " bytes", path, b->seconds, b->file_bytes);
@@ -83,8 +83,8 @@ static void print_text(const struct bins *b, const uint32_t *order, uint32_t tas
 		fputs(", recorded for: ", stdout);
 		trace_text(stdout, b->text, sizeof(b->text));
 	}
-	printf("\n\n%4s %-9s %-28s %7s %12s %14s %10s %8s %8s\n", "CPU", "source", "event",
-	       "period", "records", "events", "MB/s", "switches", "lost");
+	printf("\n\n%4s %-9s %-28s %7s %12s %14s %10s %8s %8s %9s\n", "CPU", "source",
+	       "event", "period", "records", "events", "MB/s", "switches", "lost", "throttled");
 	for (i = 0; i < b->cpus; i++) {
 		const struct bins_cpu *c = &b->cpu[i];
 		int length = strnlen(c->stream.event_name, 28);
@@ -92,9 +92,11 @@ static void print_text(const struct bins *b, const uint32_t *order, uint32_t tas
 		printf("%4u %-9s ", c->cpu, mode_name(c->stream.mode));
 		trace_text(stdout, c->stream.event_name, length);
 		printf("%*s %7" PRIu64 " %12" PRIu64 " %14" PRIu64 " %10.2f %8" PRIu64 " %8"
-		       PRIu64 "\n", 28 - length, "", c->stream.period, c->records, c->events,
-		       megabytes(c->bytes, b->seconds), c->switches, c->lost);
+		       PRIu64 " %9" PRIu64 "\n", 28 - length, "", c->stream.period, c->records,
+		       c->events, megabytes(c->bytes, b->seconds), c->switches, c->lost,
+		       c->stats.throttled);
 		lost += c->lost;
+		throttled += c->stats.throttled;
 	}
 	printf("\n%8s %8s %-15s %10s %12s %14s %10s %10s\n", "tid", "pid", "task", "ran, s",
 	       "records", "events", "MB/s", "while ran");
@@ -111,6 +113,8 @@ static void print_text(const struct bins *b, const uint32_t *order, uint32_t tas
 		print_bins(b);
 	if (lost)
 		complain("%" PRIu64 " records are missing: the ring was full", lost);
+	if (throttled)
+		complain("%" PRIu64 " times a counter stood still: too many interrupts", throttled);
 }
 
 /* ---- for programs ---- */
@@ -150,6 +154,7 @@ static void json_stats(const struct format_stats *s)
 	FIELD(kept_records);
 	FIELD(lost_records);
 	FIELD(skipped_words);
+	FIELD(throttled);
 #undef FIELD
 	printf("\"damaged\": %" PRIu64 "}", s->damaged);
 }

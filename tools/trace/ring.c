@@ -209,5 +209,6 @@ void ring_stats(const struct ring *r, struct format_stats *s)
 	GET(dropped);
 	GET(long_deltas);
 	GET(bad_tails);
+	GET(throttled);
 #undef GET
 }

@@ -17,6 +17,7 @@
  *	bad=WHAT at=N		after N records, once: head (more than the ring has), cut (a
  *				marker that goes beyond head), type (marker 0), short
  *				(a switch of two words)
+ *	throttled=0		times that perf would have stopped the counter
  *	stop=1			in the end no more will come
  *
  * At the end it prints the records that were not dropped, and those that were.
@@ -50,6 +51,7 @@ static struct {
 	{ "long", 0, NULL }, { "back", 0, NULL }, { "other", 0, NULL }, { "wait", 1, NULL },
 	{ "pause_us", 0, NULL }, { "seed", 1, NULL }, { "truth", 0, NULL },
 	{ "bad", 0, "" }, { "at", 0, NULL }, { "stop", 1, NULL },
+	{ "throttled", 0, NULL },
 };
 
 #define SETTINGS	(sizeof(settings) / sizeof(*settings))
@@ -113,6 +115,7 @@ static struct memio_trace_ring *make_ring(const char *path, uint32_t words)
 	ring->start_tsc = START_TSC;
 	ring->start_mono_ns = START_NS;
 	ring->start_real_ns = REAL_NS;
+	ring->stats.throttled = get("throttled");
 	/* Whoever sees the name sees a whole ring. */
 	if (rename(temporary, path)) {
 		perror(path);

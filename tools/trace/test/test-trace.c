@@ -599,6 +599,29 @@ static void test_file(void)
 	   "file: a later version is refused");
 }
 
+/* What later recorders count is behind what there always was. */
+static void test_stats(void)
+{
+	const struct format_stats written = {
+		.stream = a_stream(3), .dropped = 5, .damaged = 6, .throttled = 7,
+	};
+	uint8_t payload[sizeof(written) + 16] = { 0 };
+	struct reader_chunk c = { .head.cpu = 3, .payload = payload };
+	struct reader r = { .quiet = true };
+	struct format_stats s;
+
+	memcpy(payload, &written, sizeof(written));
+	c.head.size = sizeof(written);
+	ok(reader_stats(&r, &c, &s) && !memcmp(&s, &written, sizeof(s)), "stats: as written");
+	c.head.size = sizeof(payload);
+	ok(reader_stats(&r, &c, &s) && s.throttled == 7, "stats: of a later recorder");
+	c.head.size = 240;
+	ok(reader_stats(&r, &c, &s) && s.dropped == 5 && s.damaged == 6 && !s.throttled,
+	   "stats: of the first recorders, which knew of no throttling");
+	c.head.size = 239;
+	ok(!reader_stats(&r, &c, &s) && r.damage.chunks == 1, "stats: too short");
+}
+
 /*
  * A disk that is full at any byte: blocks, then no more of them, but an end. The limit
  * of a file's size is an error like that of a full disk, and exact.
@@ -666,6 +689,7 @@ int main(int argc, char **argv)
 		test_crc();
 		test_codec();
 		test_file();
+		test_stats();
 		test_full();
 		test_time();
 		test_ring_tail();
