@@ -396,6 +396,10 @@ static void sums(struct bins *b)
 		b->task[s->task].events += s->events;
 		b->task[s->task].bytes += s->bytes;
 	}
+	/* What is dropped last no LOST tells of, unless there was room for more after it. */
+	for (i = 0; i < b->cpus; i++)
+		if (b->cpu[i].stats.dropped > b->cpu[i].lost)
+			b->cpu[i].lost = b->cpu[i].stats.dropped;
 }
 
 int64_t bins_number(const struct bins *b)

@@ -17,7 +17,7 @@ struct bins_cpu {
 	uint64_t records;
 	uint64_t events;
 	uint64_t bytes;
-	uint64_t lost;			/* records that a LOST told of, in what was read */
+	uint64_t lost;			/* records that a LOST told of, or more that were dropped */
 	uint64_t switches;
 	bool has_stats;
 	struct format_stats stats;

@@ -102,7 +102,7 @@ struct format_stats {
 	uint64_t read_words;		/* from the ring */
 	uint64_t read_records;
 	uint64_t kept_records;		/* in the file: the filters' choice */
-	uint64_t lost_records;		/* that a LOST told of */
+	uint64_t lost_records;		/* that a LOST told of; @dropped may be more, at the end */
 	uint64_t skipped_words;		/* before the first SYNC, or after damage */
 	uint64_t damaged;		/* times that the ring was not what it should be */
 	uint64_t throttled;		/* as in struct memio_trace_stats; older files have none */

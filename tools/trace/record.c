@@ -470,6 +470,12 @@ static int go_round(struct recorder *r, uint64_t end_ns, pid_t *command)
 
 /* ---- what it came to ---- */
 
+/* LOST tells of what was dropped only when there is room again; the kernel counts at once. */
+static uint64_t lost_of(const struct format_stats *s)
+{
+	return s->dropped > s->lost_records ? s->dropped : s->lost_records;
+}
+
 static void summary(const struct recorder *r, double seconds)
 {
 	struct format_stats sum = { 0 };
@@ -481,7 +487,7 @@ static void summary(const struct recorder *r, double seconds)
 
 		fprintf(stderr, "CPU %u: %" PRIu64 " records, %" PRIu64 " kept, %" PRIu64
 			" lost (%" PRIu64 " of %" PRIu64 " buffers), %" PRIu64 " long",
-			s->stream.cpu, s->read_records, s->kept_records, s->lost_records,
+			s->stream.cpu, s->read_records, s->kept_records, lost_of(s),
 			s->overflows, s->buffers, s->long_deltas);
 		if (s->throttled)
 			fprintf(stderr, ", %" PRIu64 " times throttled", s->throttled);
@@ -491,7 +497,7 @@ static void summary(const struct recorder *r, double seconds)
 			fprintf(stderr, ", %" PRIu64 " times damaged", s->damaged);
 		fputc('\n', stderr);
 		sum.kept_records += s->kept_records;
-		sum.lost_records += s->lost_records;
+		sum.lost_records += lost_of(s);
 		sum.throttled += s->throttled;
 	}
 	fprintf(stderr, "%s: %" PRIu64 " records in %.3f s, %" PRIu64 " bytes", r->path,
