@@ -283,9 +283,15 @@ static bool read_stream(struct recorder *r, struct stream *s)
 
 /* ---- the beginning and the end ---- */
 
+/* Errors of writes, of which these would be the end; COMMAND has them as they were. */
+static const int fatal[] = { SIGXFSZ, SIGPIPE };
+
+#define FATAL	(sizeof(fatal) / sizeof(*fatal))
+
 /* A child that waits until all is ready. Return: its pid, or 0. */
-static pid_t start_command(char **argv, int go[2], int failed[2])
+static pid_t start_command(char **argv, int go[2], int failed[2], const struct sigaction *was)
 {
+	unsigned int i;
 	pid_t pid;
 	char byte;
 	int err;
@@ -307,6 +313,8 @@ static pid_t start_command(char **argv, int go[2], int failed[2])
 	}
 	close(go[1]);
 	close(failed[0]);
+	for (i = 0; i < FATAL; i++)
+		sigaction(fatal[i], &was[i], NULL);
 	/* The recorder may be gone before. */
 	if (read(go[0], &byte, 1) != 1)
 		_exit(127);
@@ -530,6 +538,8 @@ static int record(struct recorder *r, char **rings, unsigned int n, double secon
 {
 	int go[2], failed[2], err, status = STATUS_FAILED, command_status = 0;
 	struct sigaction act = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct sigaction was[FATAL];
 	char text[256];
 	uint64_t start;
 	pid_t pid = 0;
@@ -538,9 +548,8 @@ static int record(struct recorder *r, char **rings, unsigned int n, double secon
 	if (!open_rings(r, rings, n))
 		return STATUS_FAILED;
 	r->choose = filter_tasks(&r->filter);
-	/* The limit of a file's size, too, is an error like others. */
-	signal(SIGXFSZ, SIG_IGN);
-	signal(SIGPIPE, SIG_IGN);
+	for (i = 0; i < FATAL; i++)
+		sigaction(fatal[i], &ignore, &was[i]);
 	r->err = writer_open(&r->writer, r->path, r->streams,
 			     filter_text(&r->filter, text, sizeof(text)));
 	if (r->err) {
@@ -549,7 +558,7 @@ static int record(struct recorder *r, char **rings, unsigned int n, double secon
 		return STATUS_FAILED;
 	}
 	if (argv) {
-		pid = start_command(argv, go, failed);
+		pid = start_command(argv, go, failed, was);
 		if (!pid)
 			goto close;
 	}
