@@ -29,6 +29,7 @@
 #include "clock.h"
 #include "command.h"
 #include "filter.h"
+#include "interrupt.h"
 #include "ring.h"
 #include "stream.h"
 #include "trace.h"
@@ -70,11 +71,15 @@ struct recorder {
 	uint32_t *words;
 };
 
-static volatile sig_atomic_t interrupted;
+/* COMMAND, when it was told to end: a process, or below 0 a group */
+static volatile pid_t ending;
 
 static void on_signal(int number)
 {
 	interrupted = number;
+	/* The second time, whoever does not listen is killed. */
+	if (ending)
+		kill(ending, SIGKILL);
 }
 
 /* ---- blocks ---- */
@@ -288,8 +293,13 @@ static const int fatal[] = { SIGXFSZ, SIGPIPE };
 
 #define FATAL	(sizeof(fatal) / sizeof(*fatal))
 
-/* A child that waits until all is ready. Return: its pid, or 0. */
-static pid_t start_command(char **argv, int go[2], int failed[2], const struct sigaction *was)
+/*
+ * A child that waits until all is ready. In a group of its own all its processes can be told
+ * to end; but a terminal is to be read by who is in front there, which is our group.
+ * Return: its pid, or 0.
+ */
+static pid_t start_command(char **argv, int go[2], int failed[2], const struct sigaction *was,
+			   bool own_group)
 {
 	unsigned int i;
 	pid_t pid;
@@ -307,6 +317,9 @@ static pid_t start_command(char **argv, int go[2], int failed[2], const struct s
 		return 0;
 	}
 	if (pid) {
+		/* Here as well, as whoever is first may need it. */
+		if (own_group)
+			setpgid(pid, pid);
 		close(go[0]);
 		close(failed[1]);
 		return pid;
@@ -315,6 +328,8 @@ static pid_t start_command(char **argv, int go[2], int failed[2], const struct s
 	close(failed[0]);
 	for (i = 0; i < FATAL; i++)
 		sigaction(fatal[i], &was[i], NULL);
+	if (own_group)
+		setpgid(0, 0);
 	/* The recorder may be gone before. */
 	if (read(go[0], &byte, 1) != 1)
 		_exit(127);
@@ -537,7 +552,7 @@ static int record(struct recorder *r, char **rings, unsigned int n, double secon
 		  double priority, char **argv, bool quiet)
 {
 	int go[2], failed[2], err, status = STATUS_FAILED, command_status = 0;
-	struct sigaction act = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
+	const bool own_group = !isatty(STDIN_FILENO);
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	struct sigaction was[FATAL];
 	char text[256];
@@ -558,12 +573,11 @@ static int record(struct recorder *r, char **rings, unsigned int n, double secon
 		return STATUS_FAILED;
 	}
 	if (argv) {
-		pid = start_command(argv, go, failed, was);
+		pid = start_command(argv, go, failed, was, own_group);
 		if (!pid)
 			goto close;
 	}
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
+	interrupts_to(on_signal);
 	be_fifo(priority);
 	start = clock_ns(CLOCK_MONOTONIC);
 	if (argv && !let_go(argv[0], go, failed)) {
@@ -593,9 +607,12 @@ close:
 		complain_errno("%s: writing it; what it has so far can be read", r->path);
 		status = STATUS_FAILED;
 	}
-	if (pid) {	/* interrupted: so was the command */
-		kill(pid, SIGTERM);
-		waitpid(pid, &command_status, 0);
+	if (pid) {	/* the end came before COMMAND's */
+		ending = own_group ? -pid : pid;
+		kill(ending, SIGTERM);
+		while (waitpid(pid, &command_status, 0) < 0 && errno == EINTR)
+			;
+		ending = 0;
 	} else if (command_status) {
 		complain("%s ended with %s %d", argv[0],
 			 WIFEXITED(command_status) ? "status" : "signal",
