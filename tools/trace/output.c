@@ -7,15 +7,21 @@
  * the disk has no room for would be a SIGBUS; so a full disk is noticed in time, and
  * with room left for an end. At the end the file is cut to what was put.
  *
- * Where space can't be allocated (pipes, 9p and other file systems), it is write().
+ * Where space can't be allocated (pipes, 9p and other file systems), it is write(). Of a pipe
+ * only the end for writing is opened: who has the other one, too, never hears that its
+ * reader is gone. One that stands still is waited for until there is an interruption, and
+ * then for PATIENCE_MS more.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "output.h"
 
 /* The window, and what is allocated at once; tests have it smaller. */
@@ -23,6 +29,7 @@
 #define OUTPUT_STEP	(16 << 20)
 #endif
 #define STEP	((uint64_t)OUTPUT_STEP)
+#define PATIENCE_MS	2000
 
 static int allocate(struct output *o, uint64_t end)
 {
@@ -60,12 +67,29 @@ static int move_window(struct output *o, uint64_t at)
 	return 0;
 }
 
+/* After an interruption: as much as does not block, if there is room at all */
+static ssize_t write_some(int fd, const void *data, size_t size)
+{
+	struct pollfd room = { .fd = fd, .events = POLLOUT };
+
+	if (interrupted) {
+		if (poll(&room, 1, PATIENCE_MS) <= 0) {
+			errno = ETIMEDOUT;
+			return -1;
+		}
+		size = size < PIPE_BUF ? size : PIPE_BUF;
+	}
+	return write(fd, data, size);
+}
+
 static int write_all(struct output *o, const void *data, size_t size)
 {
 	size_t done = 0;
 
+	if (o->broken)
+		return -ETIMEDOUT;
 	while (done < size) {
-		ssize_t n = write(o->fd, (const char *)data + done, size - done);
+		ssize_t n = write_some(o->fd, (const char *)data + done, size - done);
 		int err = errno;
 
 		if (n >= 0) {
@@ -74,6 +98,8 @@ static int write_all(struct output *o, const void *data, size_t size)
 		}
 		if (err == EINTR)
 			continue;
+		/* What would come behind half a chunk is of no use, and waited for as well. */
+		o->broken = err == ETIMEDOUT;
 		/* Nothing, then, where it can be taken back. */
 		if (done && ftruncate(o->fd, o->size) == 0)
 			lseek(o->fd, o->size, SEEK_SET);
@@ -112,13 +138,13 @@ static int put(struct output *o, const void *data, size_t size, size_t reserve)
 int output_open(struct output *o, const char *path, size_t reserve)
 {
 	struct stat st;
+	const bool file = stat(path, &st) || S_ISREG(st.st_mode);
 	int err;
 
 	memset(o, 0, sizeof(*o));
 	o->reserve = reserve;
-	o->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (o->fd < 0)		/* a pipe, say */
-		o->fd = open(path, O_WRONLY | O_CLOEXEC);
+	o->fd = open(path, file ? O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC : O_WRONLY | O_CLOEXEC,
+		     0666);
 	if (o->fd < 0)
 		return -errno;
 	if (fstat(o->fd, &st) == 0 && S_ISREG(st.st_mode)) {

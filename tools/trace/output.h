@@ -10,6 +10,7 @@
 struct output {
 	int fd;
 	bool mapped;		/* or written with write() */
+	bool broken;		/* who reads it stands still: nothing more is written */
 	uint8_t *window;	/* what of the file is mapped, */
 	uint64_t window_at;	/* from there on */
 	uint64_t size;		/* bytes put */
