@@ -383,7 +383,7 @@ static void be_fifo(double priority)
  */
 static bool open_rings(struct recorder *r, char **paths, unsigned int n)
 {
-	unsigned int i;
+	unsigned int i, cpu;
 
 	r->stream = calloc(n, sizeof(*r->stream));
 	r->words = malloc(4 * CODEC_WORDS);
@@ -394,6 +394,10 @@ static bool open_rings(struct recorder *r, char **paths, unsigned int n)
 	for (i = 0; i < n; i++) {
 		struct stream *s = &r->stream[r->streams];
 
+		/* To open a ring takes its counter, and its pages, from others. */
+		if (!r->named && sscanf(strrchr(paths[i], '/'), "/cpu%u", &cpu) == 1 &&
+		    !filter_cpu(&r->filter, cpu))
+			continue;
 		errno = 0;
 		if (!ring_open(&s->ring, paths[i])) {
 			if (errno != ENODEV)
