@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <ftw.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 
 #include "command.h"
 #include "filter.h"
@@ -86,19 +88,27 @@ static int add_group(const char *path, const struct stat *st, int type, struct F
 	return type == FTW_D && !add(found, st->st_ino);
 }
 
-/* The id of a group is its directory's inode. */
+static bool is_group(const char *path)
+{
+	struct stat st;
+	struct statfs fs;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode) && !statfs(path, &fs) &&
+	       fs.f_type == CGROUP2_SUPER_MAGIC;
+}
+
+/* The id of a group is its directory's inode; that of another directory is of no group. */
 static bool add_cgroup(struct filter_list *l, const char *group)
 {
 	char path[4096];
-	struct stat st;
 
 	if (*group && strspn(group, "0123456789") == strlen(group))
 		return add_numbers(l, group, UINT64_MAX, false);
 	snprintf(path, sizeof(path), "%s", group);
-	if (stat(path, &st) && *group)
+	if (!is_group(path) && *group)
 		snprintf(path, sizeof(path), CGROUPS "%s", group);
-	if (stat(path, &st) || !S_ISDIR(st.st_mode)) {
-		complain("no group '%s', neither there nor below " CGROUPS, group);
+	if (!is_group(path)) {
+		complain("no group of cgroup v2 '%s', neither there nor below " CGROUPS, group);
 		return false;
 	}
 	found = l;
