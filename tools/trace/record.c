@@ -35,7 +35,8 @@
 #include "trace.h"
 #include "writer.h"
 
-#define RINGS		"/sys/kernel/debug/memio/trace/cpu*"
+#define DIRECTORY	"/sys/kernel/debug/memio/trace"
+#define RINGS		DIRECTORY "/cpu*"
 #define BLOCK_NS	1000000000ull	/* a block that is not full is not older */
 #define NAP_NS		200000		/* between looks at rings that nobody tells of */
 #define WAIT_MS		100		/* for rings that somebody does */
@@ -681,7 +682,11 @@ int trace_record(int argc, char **argv)
 	r.named = n;
 	if (!n) {
 		if (glob(RINGS, 0, NULL, &found)) {
-			complain("no traces in " RINGS ": does this kernel have memio's, and is debugfs mounted? --ring names others");
+			/* debugfs is root's: glob() sees nothing there. */
+			if (access(DIRECTORY, X_OK) && errno == EACCES)
+				complain("no access to " RINGS ": it takes root");
+			else
+				complain("no traces in " RINGS ": does this kernel have memio's, and is debugfs mounted? --ring names others");
 			status = STATUS_FAILED;
 			goto out;
 		}
