@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -294,12 +295,33 @@ static const int fatal[] = { SIGXFSZ, SIGPIPE };
 
 #define FATAL	(sizeof(fatal) / sizeof(*fatal))
 
+/* What this process had before, and COMMAND is to have */
+struct before {
+	struct sigaction act[FATAL];
+	struct rlimit files;
+};
+
+static void prepare(struct before *was)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct rlimit files;
+	unsigned int i;
+
+	for (i = 0; i < FATAL; i++)
+		sigaction(fatal[i], &ignore, &was->act[i]);
+	/* A file for each CPU may be more than there are by default. */
+	getrlimit(RLIMIT_NOFILE, &was->files);
+	files = was->files;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 /*
  * A child that waits until all is ready. In a group of its own all its processes can be told
  * to end; but a terminal is to be read by who is in front there, which is our group.
  * Return: its pid, or 0.
  */
-static pid_t start_command(char **argv, int go[2], int failed[2], const struct sigaction *was,
+static pid_t start_command(char **argv, int go[2], int failed[2], const struct before *was,
 			   bool own_group)
 {
 	unsigned int i;
@@ -328,7 +350,8 @@ static pid_t start_command(char **argv, int go[2], int failed[2], const struct s
 	close(go[1]);
 	close(failed[0]);
 	for (i = 0; i < FATAL; i++)
-		sigaction(fatal[i], &was[i], NULL);
+		sigaction(fatal[i], &was->act[i], NULL);
+	setrlimit(RLIMIT_NOFILE, &was->files);
 	if (own_group)
 		setpgid(0, 0);
 	/* The recorder may be gone before. */
@@ -558,18 +581,16 @@ static int record(struct recorder *r, char **rings, unsigned int n, double secon
 {
 	int go[2], failed[2], err, status = STATUS_FAILED, command_status = 0;
 	const bool own_group = !isatty(STDIN_FILENO);
-	const struct sigaction ignore = { .sa_handler = SIG_IGN };
-	struct sigaction was[FATAL];
+	struct before was;
 	char text[256];
 	uint64_t start;
 	pid_t pid = 0;
 	unsigned int i;
 
+	prepare(&was);
 	if (!open_rings(r, rings, n))
 		return STATUS_FAILED;
 	r->choose = filter_tasks(&r->filter);
-	for (i = 0; i < FATAL; i++)
-		sigaction(fatal[i], &ignore, &was[i]);
 	r->err = writer_open(&r->writer, r->path, r->streams,
 			     filter_text(&r->filter, text, sizeof(text)));
 	if (r->err) {
@@ -578,7 +599,7 @@ static int record(struct recorder *r, char **rings, unsigned int n, double secon
 		return STATUS_FAILED;
 	}
 	if (argv) {
-		pid = start_command(argv, go, failed, was, own_group);
+		pid = start_command(argv, go, failed, &was, own_group);
 		if (!pid)
 			goto close;
 	}
