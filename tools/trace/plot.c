@@ -129,6 +129,7 @@ static void draw(const struct bins *b, const struct line *line, unsigned int lin
 	const int64_t bins = bins_number(b);
 	const double columns = bins < COLUMNS ? bins : COLUMNS;
 	double column[COLUMNS] = { 0 }, most = 0;
+	unsigned int fell[COLUMNS] = { 0 };	/* bins into each column: not all have as many */
 	unsigned int i, row, k;
 	int64_t n;
 
@@ -136,10 +137,13 @@ static void draw(const struct bins *b, const struct line *line, unsigned int lin
 		unsigned int at = n * columns / bins;
 
 		for (i = 0; i < lines; i++)
-			column[at] += line[i].mb_s[n] * columns / bins;
+			column[at] += line[i].mb_s[n];
+		fell[at]++;
 	}
-	for (i = 0; i < columns; i++)
+	for (i = 0; i < columns; i++) {
+		column[i] /= fell[i];
 		most = fmax(most, column[i]);
+	}
 	puts("MB/s");
 	for (row = ROWS; row-- > 0;) {
 		printf("%9.1f ", most * (row + 1) / ROWS);
