@@ -68,10 +68,11 @@ static size_t word16_bytes(uint32_t v)
 
 static void dump(const struct bench *b, const char *name, size_t n)
 {
+	const char *slash = strrchr(name, '/');
 	char path[4096];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s.u32", b->dump, name);
+	snprintf(path, sizeof(path), "%s/%s.u32", b->dump, slash ? slash + 1 : name);
 	f = fopen(path, "w");
 	if (!f || fwrite(b->words, 4, n, f) != n || fclose(f))
 		complain_errno("%s", path);

@@ -37,13 +37,13 @@ static int allocate(struct output *o, uint64_t end)
 
 	if (end <= o->allocated)
 		return 0;
-	if (fallocate(o->fd, 0, 0, steps) == 0) {
+	if (fallocate(o->fd, 0, o->allocated, steps - o->allocated) == 0) {
 		o->allocated = steps;
 		return 0;
 	}
 	/* What is left may be enough. */
 	if ((errno == ENOSPC || errno == EFBIG || errno == EDQUOT) &&
-	    fallocate(o->fd, 0, 0, end) == 0) {
+	    fallocate(o->fd, 0, o->allocated, end - o->allocated) == 0) {
 		o->allocated = end;
 		return 0;
 	}
