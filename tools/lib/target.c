@@ -23,6 +23,11 @@ static int open_it(const struct target *t, const char *path)
 		/* It has no name any more, so it goes however this ends. */
 		if (fd >= 0)
 			unlink(path);
+		/* Without O_DIRECT it is made, and then not opened. */
+		if (fd < 0 && errno == EINVAL) {
+			unlink(path);
+			errno = EINVAL;
+		}
 		if (fd < 0 && errno == EEXIST && !t->overwrite) {
 			complain("%s is there already; --overwrite says that it may be written to",
 				 path);
@@ -34,8 +39,9 @@ static int open_it(const struct target *t, const char *path)
 		fd = open(path, O_DIRECT | O_CLOEXEC |
 			  (t->file || t->write ? O_RDWR | O_EXCL : O_RDONLY));
 	if (fd < 0)
-		complain_errno("%s%s", path, errno != EBUSY ? "" :
-			       " is in use, mounted perhaps, and not written to");
+		complain_errno("%s%s", path, errno == EBUSY ?
+			       " is in use, mounted perhaps, and not written to" :
+			       errno == EINVAL && t->file ? ": this file system has no O_DIRECT" : "");
 	return fd;
 }
 
