@@ -27,7 +27,7 @@
 
 #define CIT_POINTS	8	/* amounts of work of a probe */
 #define CIT_REPETITIONS	64
-#define CIT_UNITS	64	/* of an uncore PMU that comes many times */
+#define CIT_UNITS	256	/* of an uncore PMU that comes many times */
 #define CIT_LEVELS	3
 #define CIT_KILL	0.8	/* what is less good is put into no category */
 #define CIT_PASS	0.95	/* what verify asks for */

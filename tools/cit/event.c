@@ -154,11 +154,15 @@ static void stem_of(const char *pmu, char *stem, size_t size)
 		*end = '\0';
 }
 
-/* All PMUs of sysfs that are @stem, or @stem and a number; the first one's name */
+/*
+ * All PMUs of sysfs that are @stem, or @stem and a number; the first one's name. False after a
+ * complaint: there is none, or more than there is room for, and some would count a part.
+ */
 static bool find_units(struct event *e, const char *stem, char *first, size_t size)
 {
 	struct dirent **list;
 	int i, n = scandir(PMUS, &list, NULL, versionsort);
+	bool all = true;
 
 	e->units = 0;
 	for (i = 0; i < n; i++) {
@@ -166,11 +170,16 @@ static bool find_units(struct event *e, const char *stem, char *first, size_t si
 		char of[256], *type, *mask;
 
 		stem_of(pmu, of, sizeof(of));
-		if (e->units == CIT_UNITS || (strcmp(pmu, stem) && strcmp(of, stem)))
+		if (strcmp(pmu, stem) && strcmp(of, stem))
 			continue;
 		type = read_pmu(pmu, "type");
 		if (!type)
 			continue;
+		if (e->units == CIT_UNITS) {
+			free(type);
+			all = false;
+			break;
+		}
 		if (!e->units)
 			snprintf(first, size, "%s", pmu);
 		/* One CPU of each package does; there is one package, or the first counts. */
@@ -186,7 +195,12 @@ static bool find_units(struct event *e, const char *stem, char *first, size_t si
 		free(list[--n]);
 	if (i > 0)
 		free(list);
-	return e->units;
+	if (!all)
+		complain("the PMU '%s' comes more than %u times, which is not counted", stem,
+			 CIT_UNITS);
+	else if (!e->units)
+		complain("no PMU '%s' in " PMUS, stem);
+	return all && e->units;
 }
 
 static bool pmu_of_type(uint32_t type, char *pmu, size_t size)
@@ -229,7 +243,7 @@ static void append(struct events *events, const struct event *e, const char *nam
 static bool add_sysfs(struct events *events, const char *name)
 {
 	struct event e = { 0 };
-	char pmu[256], stem[256];
+	char pmu[256], stem[256], name_of[256];
 	const char *terms = strchr(name, '/') + 1;
 	size_t length = strlen(terms);
 	char *copy;
@@ -239,11 +253,10 @@ static bool add_sysfs(struct events *events, const char *name)
 		complain("'%s': a PMU and its terms are written pmu/term=value,.../", name);
 		return false;
 	}
-	snprintf(stem, sizeof(stem), "%.*s", (int)(terms - name - 1), name);
-	if (!find_units(&e, stem, pmu, sizeof(pmu))) {
-		complain("no PMU '%s' in " PMUS, stem);
+	snprintf(name_of, sizeof(name_of), "%.*s", (int)(terms - name - 1), name);
+	stem_of(name_of, stem, sizeof(stem));
+	if (!find_units(&e, stem, pmu, sizeof(pmu)))
 		return false;
-	}
 	copy = strndup(terms, length - 1);
 	good = put_terms(&e.attr, pmu, copy, 0);
 	free(copy);
@@ -272,7 +285,10 @@ static bool add_named(struct events *events, const char *name, int *why_not)
 	/* The types of the kernel's own are below 6; sysfs numbers the others. */
 	if (e.attr.type >= PERF_TYPE_MAX && pmu_of_type(e.attr.type, pmu, sizeof(pmu))) {
 		stem_of(pmu, stem, sizeof(stem));
-		find_units(&e, stem, pmu, sizeof(pmu));
+		if (!find_units(&e, stem, pmu, sizeof(pmu))) {
+			*why_not = PFM_ERR_NOTSUPP;
+			return false;
+		}
 	}
 	user_mode(&e);
 	append(events, &e, name);

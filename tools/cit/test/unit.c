@@ -223,8 +223,22 @@ static void many_cpus(void)
 	cpus_free(&cit.allowed);
 }
 
-int main(void)
+/* unit NAME: of how many PMUs an event of that name is */
+static int units_of(const char *name)
 {
+	struct events events = { 0 };
+	const bool good = events_add(&events, name);
+
+	if (good)
+		printf("%u\n", events.e[0].units);
+	events_free(&events);
+	return good ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		return units_of(argv[1]);
 	lines();
 	equation_1();
 	table_1();
