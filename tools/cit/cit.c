@@ -89,6 +89,7 @@ static int add_events(struct events *events, int argc, char **argv)
 static int inspect(struct cit *cit, const struct family *family, bool uncore, int argc, char **argv)
 {
 	struct events events = { 0 };
+	const struct events *const list = &events;
 	struct result *result;
 	int status;
 
@@ -105,6 +106,8 @@ static int inspect(struct cit *cit, const struct family *family, bool uncore, in
 		status = add_events(&events, argc, argv);
 	if (!argc && status == STATUS_OK && !events_add(&events, "*"))
 		status = STATUS_FAILED;
+	if (status == STATUS_OK && !events_allowed(&list, 1))
+		status = CIT_UNABLE;
 	result = calloc(events.n + 1, sizeof(*result));
 	if (status == STATUS_OK && !measure(cit, family, &events, result))
 		status = STATUS_FAILED;
@@ -118,6 +121,7 @@ static int inspect(struct cit *cit, const struct family *family, bool uncore, in
 static int curves(struct cit *cit, int argc, char **argv)
 {
 	struct events events = { 0 };
+	const struct events *const list = &events;
 	int status;
 
 	if (argc < 2) {
@@ -127,6 +131,8 @@ static int curves(struct cit *cit, int argc, char **argv)
 	status = cit_ready(cit);
 	if (status == STATUS_OK)
 		status = add_events(&events, argc - 1, argv + 1);
+	if (status == STATUS_OK && !events_allowed(&list, 1))
+		status = CIT_UNABLE;
 	if (status == STATUS_OK)
 		status = curve(cit, argv[0], &events);
 	events_free(&events);

@@ -136,6 +136,8 @@ struct result {
 	int error;
 };
 
+/* events_allowed: false after a complaint: this process has no right to any in @n lists */
+bool events_allowed(const struct events *const *lists, size_t n);
 /* measure: every event with every probe; result[] is the caller's, one for each event */
 bool measure(const struct cit *cit, const struct family *family, const struct events *events,
 	     struct result *result);

@@ -62,6 +62,16 @@ static void find_caches(int cpu, uint64_t *bytes)
 	}
 }
 
+static bool forbidden(int error)
+{
+	return error == EACCES || error == EPERM;
+}
+
+static void complain_forbidden(void)
+{
+	complain("counting is not allowed: run it as root, or set /proc/sys/kernel/perf_event_paranoid to 2 or less (0 or less for uncore events)");
+}
+
 /* Can anything be counted here? */
 static bool counters_there(void)
 {
@@ -78,8 +88,8 @@ static bool counters_there(void)
 		close(fd);
 		return true;
 	}
-	if (errno == EACCES || errno == EPERM)
-		complain("counting is not allowed: run it as root, or set /proc/sys/kernel/perf_event_paranoid to 2 or less (0 or less for uncore events)");
+	if (forbidden(errno))
+		complain_forbidden();
 	else
 		complain("this machine has no hardware counters (%s). In a virtual machine: give it a virtual PMU (QEMU: -cpu host,pmu=on); otherwise see 'dmesg | grep \"Performance Events\"'",
 			 strerror(errno));
@@ -287,6 +297,29 @@ static enum outcome fit_group(const struct cit *cit, struct probe *probe, struct
 		r[i].fit[p] = fit_line(x, y, probe->points);
 	}
 	return DONE;
+}
+
+bool events_allowed(const struct events *const *lists, size_t n)
+{
+	bool none = true;
+	size_t i, k;
+
+	for (i = 0; i < n; i++) {
+		for (k = 0; k < lists[i]->n; k++) {
+			struct group g;
+
+			if (group_open(&g, &lists[i]->e[k], 1)) {
+				group_close(&g);
+				return true;
+			}
+			if (!forbidden(errno))
+				return true;
+			none = false;
+		}
+	}
+	if (!none)
+		complain_forbidden();
+	return none;
 }
 
 /* One probe, all events */

@@ -166,6 +166,7 @@ int verify(const struct cit *cit, int argc, char **argv, const char *const *want
 	   size_t n_wanted)
 {
 	struct work work[4] = { 0 };
+	const struct events *lists[4];
 	int status = STATUS_OK, i;
 	const char *comma = "";
 	size_t f, k, c;
@@ -202,6 +203,10 @@ int verify(const struct cit *cit, int argc, char **argv, const char *const *want
 		complain("what devices do is inspected with a disk or a network: --disk DEVICE [--overwrite], --file FILE or --host ADDRESS");
 		return STATUS_USAGE;
 	}
+	for (f = 0; f < 4; f++)
+		lists[f] = &work[f].events;
+	if (!events_allowed(lists, 4))
+		return CIT_UNABLE;
 	if (cit->json)
 		fputs("[", stdout);
 	for (f = 0; f < 4 && status != STATUS_FAILED; f++) {
