@@ -2,6 +2,7 @@
 /*
  * Pictures, drawn by gnuplot; see gnuplot.h
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <strings.h>
@@ -25,8 +26,15 @@ bool gnuplot_open(struct gnuplot *g, const char *output)
 
 	g->output = output;
 	fflush(stdout);
+	/* A picture that is there is cut only when there is another one in its place. */
+	g->picture = open(output, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (g->picture < 0) {
+		complain_errno("%s", output);
+		return false;
+	}
 	if (pipe(in)) {
 		complain_errno("starting gnuplot");
+		close(g->picture);
 		return false;
 	}
 	g->pid = fork();
@@ -34,16 +42,12 @@ bool gnuplot_open(struct gnuplot *g, const char *output)
 		complain_errno("starting gnuplot");
 		close(in[0]);
 		close(in[1]);
+		close(g->picture);
 		return false;
 	}
 	if (!g->pid) {
 		/* Its standard output is the picture, so its name means nothing to it. */
-		FILE *file = freopen(output, "w", stdout);
-
-		if (!file) {
-			complain_errno("%s", output);
-			_exit(1);
-		}
+		dup2(g->picture, STDOUT_FILENO);
 		dup2(in[0], STDIN_FILENO);
 		close(in[0]);
 		close(in[1]);
@@ -60,12 +64,21 @@ bool gnuplot_open(struct gnuplot *g, const char *output)
 bool gnuplot_close(struct gnuplot *g)
 {
 	int status;
+	bool good;
+	off_t end;
 
 	fclose(g->to);
-	if (waitpid(g->pid, &status, 0) == g->pid && WIFEXITED(status) && !WEXITSTATUS(status))
-		return true;
-	complain("%s: not drawn", g->output);
-	return false;
+	good = waitpid(g->pid, &status, 0) == g->pid && WIFEXITED(status) && !WEXITSTATUS(status);
+	/* What is left of a longer one; a pipe has no such place. */
+	end = good ? lseek(g->picture, 0, SEEK_CUR) : -1;
+	if (end > 0 && ftruncate(g->picture, end)) {
+		complain_errno("%s", g->output);
+		good = false;
+	}
+	close(g->picture);
+	if (!good)
+		complain("%s: not drawn", g->output);
+	return good;
 }
 
 void gnuplot_name(char *to, size_t size, const char *text)

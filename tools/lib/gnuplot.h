@@ -11,6 +11,7 @@ struct gnuplot {
 	FILE *to;		/* its script goes there */
 	pid_t pid;
 	const char *output;
+	int picture;		/* the same, open */
 };
 
 /* gnuplot_terminal: which draws a file of this name: .svg, .png or .pdf; else NULL */
