@@ -146,6 +146,11 @@ bool measure(const struct cit *cit, const struct family *family, const struct ev
 
 void output(const struct cit *cit, const struct family *family, const struct events *events,
 	    const struct result *result);
+/*
+ * curve_sizes: of buffers: two for each doubling, from an eighth of L1 (a page at least) to
+ * four times the last level; how many they are
+ */
+size_t curve_sizes(const struct cit *cit, double *size, size_t most);
 int curve(const struct cit *cit, const char *kind, const struct events *events);
 int verify(const struct cit *cit, int argc, char **argv, const char *const *profiles,
 	   size_t n_profiles);

@@ -164,16 +164,20 @@ static struct probe walk_probe(struct walk *w)
 	return probe;
 }
 
-/* Two sizes for each doubling, from an eighth of L1 to four times the last level */
-static size_t sizes(const struct cit *cit, double *size)
+size_t curve_sizes(const struct cit *cit, double *size, size_t most)
 {
+	const uint64_t least = cit->cache_bytes[0] / 8;
 	size_t n = 0;
 	uint64_t s;
 
-	for (s = cit->cache_bytes[0] / 8; s <= 4 * cit->cache_bytes[CIT_LEVELS - 1] &&
-	     n + 1 < ROWS; s *= 2) {
+	for (s = least > BLOCK ? least : BLOCK; s <= 4 * cit->cache_bytes[CIT_LEVELS - 1] &&
+	     n + 1 < most; s *= 2) {
+		const uint64_t between = (s + s / 2) & ~(BLOCK - 1);
+
 		size[n++] = s;
-		size[n++] = (s + s / 2) & ~(BLOCK - 1);
+		/* Of a small one, whole blocks are the same again. */
+		if (between > s)
+			size[n++] = between;
 	}
 	return n;
 }
@@ -190,7 +194,7 @@ static bool curve_size(const struct cit *cit, const struct events *events, struc
 {
 	const size_t n = events->n < SERIES - 1 ? events->n : SERIES - 1;
 	double size[ROWS];
-	size_t i, rows = sizes(cit, size);
+	size_t i, rows = curve_sizes(cit, size, ROWS);
 
 	for (i = 0; i < n; i++)
 		snprintf(t->series[i], sizeof(t->series[i]), "%s", events->e[i].name);
@@ -215,7 +219,7 @@ static bool curve_several(const struct cit *cit, const struct events *events, st
 {
 	const bool units = !strcmp(t->kind, "unit");
 	double size[ROWS];
-	size_t i, rows = sizes(cit, size);
+	size_t i, rows = curve_sizes(cit, size, ROWS);
 
 	t->columns = n;
 	for (i = 0; i < n; i++)

@@ -223,6 +223,25 @@ static void many_cpus(void)
 	cpus_free(&cit.allowed);
 }
 
+static void sizes_of_curves(void)
+{
+	static const uint64_t l1[] = { 4096, 16384, 49152, 32768 };
+	double size[64];
+	size_t i, k, n;
+
+	for (i = 0; i < N(l1); i++) {
+		const struct cit cit = { .cache_bytes = { l1[i], 1 << 18, 1 << 21 } };
+		bool grow = true;
+
+		n = curve_sizes(&cit, size, 64);
+		for (k = 0; k < n; k++)
+			grow &= size[k] >= 4096 && (!k || size[k] > size[k - 1]);
+		check(grow && n > 10 && size[n - 1] >= 1 << 22, "L1 of %zu KiB: %zu sizes, each larger",
+		      (size_t)l1[i] >> 10, n);
+	}
+	check(size[0] == 4096 && size[1] == 8192 && size[2] == 12288, "... 4, 8, 12 KiB");
+}
+
 /* unit NAME: of how many PMUs an event of that name is */
 static int units_of(const char *name)
 {
@@ -249,5 +268,6 @@ int main(int argc, char **argv)
 	repetitions();
 	step_functions();
 	many_cpus();
+	sizes_of_curves();
 	return failed ? 1 : 0;
 }
