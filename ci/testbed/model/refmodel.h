@@ -10,9 +10,9 @@
  * limits and (for llc-replay.c) the trace format.
  *
  * One struct ref_llc is the whole last level cache, of both sockets if there are
- * two: it finds socket, slice, set and channel of an access itself. One struct ref_priv is what one core has for
- * itself. How accesses go from one to the other is the caller's business, as
- * with the library (see pair.c).
+ * two: it finds socket, slice, set and channel of an access itself. One struct
+ * ref_priv is what one core has for itself. How accesses go from one to the other
+ * is the caller's business, as with the library (see pair.c).
  *
  * What the text leaves open, and how it is read here:
  *

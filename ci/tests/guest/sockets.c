@@ -222,7 +222,7 @@ static const char * const opcode_key[OPCODES] = { "180", "182", "19e", "1c4", "1
 
 /* Nothing but counters, so that one can be subtracted from another. By socket, all boxes */
 struct ledger {
-	struct {
+	struct cache {
 		u64 tor[OPCODES][2], remote[OPCODES][2];	/* [all, missed] */
 		u64 victims, snoops, snoops_m;
 	} llc[SOCKETS];
@@ -458,6 +458,25 @@ static void test_msrs(void)
 	}
 }
 
+/* What the boxes of package @s and its memory controllers say of loads, and the ledger */
+static void compare_misses(const struct window *w, int s)
+{
+	const struct cache *low = &w->low.llc[s], *high = &w->high.llc[s];
+	const u64 low_far = low->remote[DRD][1], low_near = low->tor[DRD][1] - low_far;
+	const u64 high_far = high->remote[DRD][1], high_near = high->tor[DRD][1] - high_far;
+
+	within(w->box[s][0], low_near, high_near, "... package %d, MISS_LOCAL_OPCODE", s);
+	within(w->box[s][1], low_far, high_far, "... package %d, MISS_REMOTE_OPCODE", s);
+	within(w->box[s][2], s ? low_near : low_far, s ? high_near : high_far,
+	       "... package %d, NID_MISS_OPCODE of node 1", s);
+	within(w->box[s][3], low->snoops, high->snoops,
+	       "... package %d, LLC_LOOKUP.REMOTE_SNOOP", s);
+	within(w->imc[s][0], w->low.home[s].dram_read, w->high.home[s].dram_read,
+	       "... memory controllers of socket %d, reads", s);
+	within(w->imc[s][1], w->low.home[s].dram_write, w->high.home[s].dram_write,
+	       "... and writes");
+}
+
 /* ---- misses ---- */
 
 static void test_misses(void)
@@ -496,26 +515,8 @@ static void test_misses(void)
 			       "... the ledger has these misses of node %d", node);
 			within(w.low.home[!node].read_miss[cpu], 0, lines / 2, "... and few of node %d",
 			       !node);
-			for (s = 0; s < SOCKETS; s++) {
-#define OF(l, which)	((l).llc[s].which)
-				within(w.box[s][0],
-				       OF(w.low, tor[DRD][1]) - OF(w.low, remote[DRD][1]),
-				       OF(w.high, tor[DRD][1]) - OF(w.high, remote[DRD][1]),
-				       "... package %d, MISS_LOCAL_OPCODE", s);
-				within(w.box[s][1], OF(w.low, remote[DRD][1]), OF(w.high, remote[DRD][1]),
-				       "... package %d, MISS_REMOTE_OPCODE", s);
-				within(w.box[s][2], s ? OF(w.low, tor[DRD][1]) - OF(w.low, remote[DRD][1]) :
-				       OF(w.low, remote[DRD][1]), s ? OF(w.high, tor[DRD][1]) -
-				       OF(w.high, remote[DRD][1]) : OF(w.high, remote[DRD][1]),
-				       "... package %d, NID_MISS_OPCODE of node 1", s);
-				within(w.box[s][3], OF(w.low, snoops), OF(w.high, snoops),
-				       "... package %d, LLC_LOOKUP.REMOTE_SNOOP", s);
-				within(w.imc[s][0], w.low.home[s].dram_read, w.high.home[s].dram_read,
-				       "... memory controllers of socket %d, reads", s);
-				within(w.imc[s][1], w.low.home[s].dram_write, w.high.home[s].dram_write,
-				       "... and writes");
-#undef OF
-			}
+			for (s = 0; s < SOCKETS; s++)
+				compare_misses(&w, s);
 			check(w.box[cpu][far] >= lines && w.box[cpu][!far] < lines / 2 &&
 			      w.box[other][0] + w.box[other][1] < lines / 2,
 			      "... they count in its package, as what they are",
@@ -645,14 +646,16 @@ static void test_dma(const char *path)
 		       "written by the disk: the ledger, node %d", node);
 		within(w.low.home[!node].from_lines, 0, some, "... the other node");
 		/* Nobody else makes DMA, so all are exact. */
-		check_eq("... ItoM of package 0 is the ledger's", w.box[0][0], w.low.llc[0].tor[ITOM][0]);
+		check_eq("... ItoM of package 0 is the ledger's", w.box[0][0],
+			 w.low.llc[0].tor[ITOM][0]);
 		check_eq("... as is how many missed", w.box[0][1], w.low.llc[0].tor[ITOM][1]);
 		check_eq("... and those of node 1", w.box[0][2], w.low.llc[0].remote[ITOM][0]);
 		check_eq("... and those of remote memory that missed", w.box[0][3],
 			 w.low.llc[0].remote[ITOM][1]);
 		check_eq("... full lines of the buffer, where it is at home",
 			 node ? w.box[0][2] : w.box[0][0] - w.box[0][2], lines);
-		check_eq("... package 1 has none of it", w.box[1][0] + w.box[1][1] + w.box[1][2], 0);
+		check_eq("... package 1 has none of it",
+			 w.box[1][0] + w.box[1][1] + w.box[1][2], 0);
 		found("... it lies in socket 0's cache: for CPU 1", 1, REMOTE_HITM, buf, bytes);
 
 		/* A second time, CPU 1 having it modified */
