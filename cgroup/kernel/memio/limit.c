@@ -31,7 +31,8 @@
  *
  * Locking: memio_limit_mutex for the rates, and for groups' coming and going, which
  * the cgroup mutex waits for; so grace periods, and the patching of code, are waited for
- * only with memio_set_mutex, around what is written to a file. A line's lock for its pools; it nests in all others, run queues' as well. So what
+ * only with memio_set_mutex, around what is written to a file, and when root says what
+ * is guaranteed. A line's lock for its pools; it nests in all others, run queues' as well. So what
  * charges with a run queue's lock held only marks a group as stopped, and an irq_work
  * does the rest. @stopped_ns is set by whoever has spent a pool and found it 0, and cleared
  * by whoever lets the group go and finds it set: both by cmpxchg64().
@@ -58,6 +59,7 @@
 
 #define MEMIO_WATCHDOG_NS	NSEC_PER_SEC
 #define MEMIO_STOP_NS_MAX	(10ULL * NSEC_PER_SEC)	/* so long one stop lasts at most */
+#define MEMIO_GRACE_NS		(4 * NSEC_PER_MSEC)	/* and so long it is none then */
 #define MEMIO_SPAN_NS_MAX	(100ULL * NSEC_PER_MSEC)
 
 /* 1 ms: what a group does at full speed and is stopped for is not noticed by people. */
@@ -215,7 +217,11 @@ static int take_line(struct memio_limits *l, struct memio_line *line, u64 read, 
 /* A pool is spent. */
 static void stop(struct memio_limits *l)
 {
+	u64 grace = READ_ONCE(l->grace_ns);
+
 	if (READ_ONCE(l->stopped_ns))
+		return;
+	if (grace && (s64)(ktime_get_ns() - grace) < 0)
 		return;
 	/* First, or who lets it go at once counts one too few. */
 	atomic_inc(&memio_nr_stopped);
@@ -415,7 +421,8 @@ static void let_go(struct memio_limits *l)
 /*
  * If there is something in all pools the group runs, else it is looked at again when
  * there should be. Not more often than four times in a period: who is let go should get
- * somewhere. And after MEMIO_STOP_NS_MAX it runs whatever it owes, until its next charge, which
+ * somewhere. And after MEMIO_STOP_NS_MAX it runs whatever it owes, for MEMIO_GRACE_NS, as else
+ * a packet that arrives would stop it before it did anything. The next charge after that
  * stops it again: whatever the limit, it gets on. Several CPUs may be here at a time; the
  * timer is not forwarded by its own function, as another may have started it meanwhile.
  */
@@ -432,7 +439,11 @@ static void look(struct memio_limits *l)
 		return;
 	}
 	stopped = ktime_get_ns() - since;
-	if (!wait || stopped >= MEMIO_STOP_NS_MAX) {
+	if (wait && stopped >= MEMIO_STOP_NS_MAX) {
+		WRITE_ONCE(l->grace_ns, ktime_get_ns() + MEMIO_GRACE_NS);
+		wait = 0;
+	}
+	if (!wait) {
 		let_go(l);
 		return;
 	}
@@ -941,8 +952,7 @@ void memio_limit_offline(struct memio_cgroup *g)
 		memcpy(l->dev_line[id]->rate, memio_no_rates, sizeof(memio_no_rates));
 		memio_line_set(l->dev_line[id], memio_no_rates);
 	}
-	if (count(l))
-		static_branch_dec(&memio_limit_key);
+	l->counted = count(l);
 	list_del_rcu(&l->list);
 }
 
@@ -963,6 +973,9 @@ void memio_limit_free(struct memio_cgroup *g)
 	/* Whoever has spent a pool just before the limits were lifted. */
 	let_go(l);
 	memio_share_go(l);
+	/* Not with the cgroup mutex, as code is patched. */
+	if (l->counted)
+		static_branch_dec(&memio_limit_key);
 	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
 		free_percpu(l->line[key].slices);
 	for (int id = 1; id < MEMIO_DEVICES; id++) {

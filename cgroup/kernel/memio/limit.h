@@ -54,12 +54,14 @@ struct memio_line {
  * @list:	all there are (memio_all_limits)
  * @fallback:	rates of devices that have none of their own: "default" (limit_mutex)
  * @any:	one of all rates is set (likewise)
+ * @counted:	it went offline with @any, and still counts for the key
  * @line:	by key
  * @dev_line:	by device; NULL: it never had a limit
  * @share:	what it may move by memio.min and memio.weight (regulate.c)
  * @share_waits: it has spent that, and waits
  * @stopped_ns:	since when they are spent, and the group's tasks stopped; 0: they are not
  * @due_ns:	when it should be over
+ * @grace_ns:	until when it is not stopped again, as it was for long
  * @late_ns:	the time, of these two, that the watchdog has found long past
  * @found_ns:	when it first did
  * @stop:	has what is running stopped
@@ -71,12 +73,14 @@ struct memio_limits {
 	struct list_head list;
 	u64 fallback[MEMIO_WAYS];
 	bool any;
+	bool counted;
 	struct memio_line line[MEMIO_LIMIT_KEYS];
 	struct memio_line *dev_line[MEMIO_DEVICES];
 	struct memio_line share;
 	unsigned int share_waits;
 	u64 stopped_ns;
 	u64 due_ns;
+	u64 grace_ns;
 	u64 late_ns;
 	u64 found_ns;
 	struct irq_work stop;

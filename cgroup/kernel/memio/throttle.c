@@ -82,8 +82,9 @@
  * being frozen. As there, what ends it is a signal to kill; and somebody who wants to
  * freeze the file system, or the machine. Each stop is waited for once, then there is a folio.
  *
- * That is only for who holds no locks but the file's (BDP_DATA). A page fault in a system call
- * may be with a directory's, which others need who have no limit.
+ * That is only for who holds no locks but the file's (BDP_DATA): who writes from memory of his
+ * own, not from a pipe, and stores in user mode. A page fault in a system call may be with
+ * a directory's, which others need who have no limit.
  *
  * What is not so good: Tasks RCU waits for a task in limbo as for one that has been preempted,
  * up to MEMIO_STOP_NS_MAX. The time in limbo is CPU pressure in the task's pressure files, as it is
