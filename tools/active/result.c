@@ -251,8 +251,11 @@ static bool json_save(json_t *j, const char *file)
 {
 	const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(12);
 	char target[PATH_MAX], beside[PATH_MAX + 4];
+	struct stat st;
 
-	if (!run_is_kept(file)) {
+	/* What a link leads to that is not there yet is made by writing through it. */
+	if (!run_is_kept(file) ||
+	    (stat(file, &st) && !lstat(file, &st) && S_ISLNK(st.st_mode))) {
 		if (!json_dump_file(j, file, flags))
 			return true;
 		complain_errno("writing %s", file);

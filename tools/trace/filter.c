@@ -100,7 +100,8 @@ static bool is_group(const char *path)
 /* The id of a group is its directory's inode; that of another directory is of no group. */
 static bool add_cgroup(struct filter_list *l, const char *group)
 {
-	char path[4096];
+	char path[4096], *real;
+	int err;
 
 	if (*group && strspn(group, "0123456789") == strlen(group))
 		return add_numbers(l, group, UINT64_MAX, false);
@@ -111,8 +112,12 @@ static bool add_cgroup(struct filter_list *l, const char *group)
 		complain("no group of cgroup v2 '%s', neither there nor below " CGROUPS, group);
 		return false;
 	}
+	/* Of a symbolic link to a group nftw() would see the link only. */
+	real = realpath(path, NULL);
 	found = l;
-	if (nftw(path, add_group, 16, FTW_PHYS)) {
+	err = real ? nftw(real, add_group, 16, FTW_PHYS) : -1;
+	free(real);
+	if (err) {
 		complain_errno("looking for the groups in '%s'", path);
 		return false;
 	}
