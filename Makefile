@@ -15,7 +15,7 @@ help:		## this list
 	@ci/help $(MAKEFILE_LIST)
 
 .PHONY: test
-test:		## all tests, or those whose name contains a pattern: make test T='cache*'
+test:		## all tests, or those whose name contains a pattern: make test T='cit net-*'
 	@ci/test '$(T)'
 
 .PHONY: run
