@@ -223,7 +223,8 @@ static void usage(FILE *to)
 {
 	fputs("usage: memio trace report [OPTION...] [FILE]\n\n"
 	      "What CPUs and tasks did in FILE [" TRACE_FILE "]: records of the trace, the events\n"
-	      "they stand for, and bandwidth, which is events x 64 bytes by the time.\n\n"
+	      "they stand for, and bandwidth: events x the bytes that each stands for (64 for misses;\n"
+	      "none for others, which show no bandwidth) by the time.\n\n"
 	      "      --bin-us N          also over time, in bins of N us\n"
 	      "      --json              all of it as JSON, bins (of 10 ms) included\n"
 	      "      --csv               the bins (of 10 ms) as CSV; those without events are left out\n"
