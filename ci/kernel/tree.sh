@@ -4,6 +4,8 @@
 # What is to be known of a tree of ci/kernel/layout by who removes it. Sourced after
 # ci/kernel/lib.sh.
 
+: "${memio_cgroup:?}"
+
 # tree_changed TREE: is there anything in it that refresh has not written back? It may leave
 # new files uncommitted.
 tree_changed() {
