@@ -56,6 +56,7 @@ struct memio_tx {
  * struct memio_ring - what a network device moves beside a packet's data, in bytes
  * @tx_packet:		read for each packet that is sent
  * @tx_piece:		read for each of its pieces
+ * @tx_list:		read for one that has several, of where the list of them is
  * @tx_offload:		read for what is to be computed (checksum, segmentation)
  * @tx_done:		written for a packet when it is sent
  * @rx_free:		read for each packet that comes in, of the buffer it is for
@@ -64,6 +65,7 @@ struct memio_tx {
 struct memio_ring {
 	u16 tx_packet;
 	u16 tx_piece;
+	u16 tx_list;
 	u16 tx_offload;
 	u16 tx_done;
 	u16 rx_free;

@@ -254,6 +254,8 @@ void __memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb,
 	tx->bytes = skb->len;
 	tx->pieces = 1 + skb_shinfo(skb)->nr_frags;
 	tx->beside = ring->tx_packet + tx->pieces * ring->tx_piece;
+	if (tx->pieces > 1)
+		tx->beside += ring->tx_list;
 	if (skb->ip_summed == CHECKSUM_PARTIAL)
 		tx->beside += ring->tx_offload;
 	tx->done = ring->tx_done;
