@@ -91,7 +91,9 @@
  * for tasks that CFS groups' bandwidth stops; memory pressure it is not. What a task asks for
  * by uclamp stays in the run queue's account. Who lets a group go enqueues all its tasks,
  * one CPU after the other, with interrupts off: some microseconds for each, which
- * thousands of threads make milliseconds.
+ * thousands of threads make milliseconds. Who stops one looks at what each CPU runs, with
+ * its run queue's lock, whether or not the group has ever been there: with hundreds of CPUs that
+ * is tens of microseconds for each stop.
  */
 
 #include <linux/cgroup.h>

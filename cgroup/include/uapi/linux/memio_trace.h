@@ -185,7 +185,8 @@ struct memio_trace_stats {
  * @cpu:	whose ring it is
  * @mode:	one of enum memio_trace_mode
  * @tsc_khz:	ticks of the TSC in a millisecond
- * @event_bytes: memory bytes that an event stands for: 64, a line of the cache
+ * @event_bytes: memory bytes that an event stands for: 64, a line of the cache; 0 if
+ *		it stands for none
  * @period:	events for each record
  * @event_type:	perf_event_attr.type of the event
  * @event_flags: 1: in user mode, 2: in the kernel
