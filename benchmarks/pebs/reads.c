@@ -124,12 +124,16 @@ static char **args;		/* of main() */
 static char *buf;
 static u64 tag, bytes, n;
 
+/* What came of it */
+static u64 misses, ns;
+static long tid;
+
 /* A thread of its own, so that a trace tells it from what had to be done before */
 static void *task(void *unused)
 {
 	const char kind = args[1][0];
 	const int fd = open_misses();
-	u64 i, misses, begun, ns, interrupts = nmis();
+	u64 i, begun;
 
 	ledger_tag(tag);
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -147,10 +151,9 @@ static void *task(void *unused)
 	ns = now_ns() - begun;
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	ledger_tag(0);
-	interrupts = nmis() - interrupts;
 	if (read(fd, &misses, 8) != 8)
 		die("reading a counter: %m");
-	printf("%lu %ld %lu %lu %lu\n", tag, syscall(SYS_gettid), misses, ns, interrupts);
+	tid = syscall(SYS_gettid);
 	return unused;
 }
 
@@ -158,6 +161,7 @@ int main(int argc, char **argv)
 {
 	const char *kind = argc > 1 ? argv[1] : "";
 	pthread_t thread;
+	u64 interrupts;
 
 	if (!((!strcmp(kind, "linear") || !strcmp(kind, "streams") || !strcmp(kind, "phases")) &&
 	      argc == 7)) {
@@ -177,7 +181,9 @@ int main(int argc, char **argv)
 	ledger_open();
 	/* What was written has been written back then. */
 	load_apart(buf, LINE, bytes / LINE);
+	interrupts = nmis();
 	if (pthread_create(&thread, NULL, task, NULL) || pthread_join(thread, NULL))
 		die("no thread");
+	printf("%lu %ld %lu %lu %lu\n", tag, tid, misses, ns, nmis() - interrupts);
 	return 0;
 }
