@@ -123,14 +123,14 @@ def table_phases:
 
 def table_throughput:
 	. as $all
-	| ["clock", "reader", "offered/s", "s", "made", "recorded", "dropped", "dropped, %", "recorded/s", "bytes each", "another reader"],
+	| ["clock", "reader", "offered/s", "s", "made", "recorded", "dropped", "dropped, %", "kept/s", "bytes each", "another reader"],
 	  ((["instructions", "1"], ["instructions", "0"], ["time", "1"]) as $n
 	   | ([$all | those("throughput"; "synthetic"; $n)[].rate] | unique[]) as $rate
 	   | [$all | those("throughput"; "synthetic"; $n)[] | select(.rate == $rate)] as $r
 	   | [$n[0], (if $n[1] == "0" then "ordinary" else "fifo" end), $rate, ([$r[] | .us / 1e6] | cell),
 	      ([$r[] | .records + .lost] | cell), ([$r[].records] | cell), ([$r[].lost] | cell),
 	      ([$r[] | .lost * 100 / (.records + .lost)] | cell),
-	      ([$r[] | .records * 1e6 / .us | round] | cell), ([$r[] | .file_bytes / .records] | cell),
+	      (if $n[0] == "time" then "-" else [$r[] | .rate * .records / (.records + .lost) | round] | cell end), ([$r[] | .file_bytes / .records] | cell),
 	      ([$r[] | if .by_other == null then null else .by_other * 100 / .records end] | cell
 	       | if . == "-" then . else . + " %" end)]);
 
