@@ -92,6 +92,10 @@ bench-trace:	## how small and how fast traces are compressed, beside other codes
 bench-cit:	## what the emulated cores' events count, found out by memio cit: tables and figures
 	@benchmarks/cit/cit $(ARGS)
 
+.PHONY: bench-pebs
+bench-pebs:	## PEBS traces: what they see, lose and cost: make bench-pebs ARGS='--runs 3 linear'
+	@benchmarks/pebs/pebs $(ARGS)
+
 .PHONY: bench-active
 bench-active:	## what interferers leave and programs use, by memio active, beside the ledger
 	@benchmarks/active/active $(ARGS)

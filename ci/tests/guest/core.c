@@ -16,6 +16,9 @@
  *		   what is lost
  *	dram BYTES_PER_S  by the guest's clock: needs what memory needs, and --icount and
  *		   --dram-bw BYTES_PER_S
+ *	losses TAG PERIOD  what pebs-lossy is about, as figures: of misses, and of all loads,
+ *		   tag in the ledger (TAG, TAG + 1), period, records, what a counter beside
+ *		   has, and one of hits of L1
  *	run WORK   only does the work, for another's counters; `run` lists them
  *	task TAG WORK BYTES N  does it N times to so many bytes, on one CPU after the
  *		   other if there are two, as a task with a tag in the ledger; prints what
@@ -1223,6 +1226,37 @@ static u64 interrupts(void)
 	return n;
 }
 
+struct lossy {
+	u64 records, beside, third;		/* what the other two counters have */
+	u64 interrupts;
+};
+
+/* Loads, with up to three counters, of which the first makes records; a tag in the ledger, or 0 */
+static struct lossy lose(u64 tag, size_t n, const unsigned int *events, u64 period, char *buf)
+{
+	const u64 p[] = { period, 0, 0 };
+	struct lossy l = { .interrupts = interrupts() };
+
+	sampling(n, events, p);
+	sampling_begins();
+	if (tag)
+		ledger_tag(tag);
+	load_apart(buf, LINE, BIG / LINE);
+	if (tag)
+		ledger_tag(0);
+	sampling_ends();
+	l.interrupts = interrupts() - l.interrupts;
+	l.records = records();
+	l.beside = get(MSR_PMC_FULL(1));
+	l.third = get(MSR_PMC_FULL(2));
+	return l;
+}
+
+static const unsigned int lossy_misses[] = {
+	LOAD_UOPS(0x20), LOAD_UOPS(0x20), LOAD_UOPS(0x01)
+};
+static const unsigned int lossy_loads[] = { UOPS(0x81), UOPS(0x81) };
+
 /*
  * Loads that all miss: what is lost with each record, as pebs.h has it. What loads
  * a counter waits for, and which a record aborts, may be the kernel's as well, in
@@ -1233,50 +1267,53 @@ static u64 interrupts(void)
  */
 static void test_pebs_lossy(void)
 {
-	const unsigned int misses[] = { LOAD_UOPS(0x20), LOAD_UOPS(0x20), LOAD_UOPS(0x01) };
-	const unsigned int all[] = { UOPS(0x81), UOPS(0x81) };
 	static const u64 period[] = { 10, 100, 1000 };
 	char *buf = map(BIG, MAP_POPULATE);
 	const u64 n = BIG / LINE;
+	struct lossy l;
 	size_t i;
 	char text[99];
 
 	prepare_store();
 	for (i = 0; i < ARRAY_SIZE(period); i++) {
-		const u64 p[] = { period[i], 0, 0 }, each = period[i] + 5;
-		u64 beside, l1, in, begin = interrupts();
+		const u64 each = period[i] + 5;
 
-		sampling(3, misses, p);
-		sampling_begins();
-		load_apart(buf, LINE, n);
-		sampling_ends();
-		in = interrupts() - begin;
-		beside = get(MSR_PMC_FULL(1));
-		l1 = get(MSR_PMC_FULL(2));
+		l = lose(0, 3, lossy_misses, period[i], buf);
 		snprintf(text, sizeof(text), "misses, each %lu: a record each %lu that count",
 			 period[i], each);
-		check(records() >= beside / each && records() <= (beside + 4 * in) / each, text,
-		      "%zu of %lu, %lu interrupts", records(), beside, in);
-		check(n - beside <= 30 * records() &&
-		      n - beside + 30 * (in + 1) >= 30 * records() && l1 >= n - beside,
-		      "... and for each, 30 count as hits of L1",
-		      "%lu and %lu, %zu records, %lu interrupts", beside, l1, records(), in);
-		check(in < records() / 10, "... with few interrupts in between", "%lu", in);
+		check(l.records >= l.beside / each &&
+		      l.records <= (l.beside + 4 * l.interrupts) / each, text,
+		      "%lu of %lu, %lu interrupts", l.records, l.beside, l.interrupts);
+		check(n - l.beside <= 30 * l.records &&
+		      n - l.beside + 30 * (l.interrupts + 1) >= 30 * l.records &&
+		      l.third >= n - l.beside, "... and for each, 30 count as hits of L1",
+		      "%lu and %lu, %lu records, %lu interrupts", l.beside, l.third, l.records,
+		      l.interrupts);
+		check(l.interrupts < l.records / 10, "... with few interrupts in between", "%lu",
+		      l.interrupts);
 
-		begin = interrupts();
-		sampling(2, all, p);
-		sampling_begins();
-		load_apart(buf, LINE, n);
-		sampling_ends();
-		in = interrupts() - begin;
-		beside = get(MSR_PMC_FULL(1));
+		l = lose(0, 2, lossy_loads, period[i], buf);
 		snprintf(text, sizeof(text), "all loads, each %lu: a record each %lu", period[i],
 			 each);
 		/* Of two loads in one instruction, not in the loop, the reset may forget one. */
-		check(beside >= n && records() >= n / each &&
-		      records() <= (beside + 4 * in) / each, text, "%zu of %lu, %lu interrupts",
-		      records(), beside, in);
+		check(l.beside >= n && l.records >= n / each &&
+		      l.records <= (l.beside + 4 * l.interrupts) / each, text,
+		      "%lu of %lu, %lu interrupts", l.records, l.beside, l.interrupts);
 	}
+}
+
+/* losses TAG PERIOD */
+static void losses(u64 tag, u64 period)
+{
+	char *buf = map(BIG, MAP_POPULATE);
+	struct lossy l;
+
+	ledger_open();
+	prepare_store();
+	l = lose(tag, 3, lossy_misses, period, buf);
+	printf("misses %lu %lu %lu %lu %lu\n", tag, period, l.records, l.beside, l.third);
+	l = lose(tag + 1, 2, lossy_loads, period, buf);
+	printf("loads %lu %lu %lu %lu 0\n", tag + 1, period, l.records, l.beside);
 }
 
 /* ---- the DRAM's ceiling ---- */
@@ -1493,7 +1530,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2) {
 		fprintf(stderr,
-			"usage: core GROUP... | dram BYTES_PER_S | run WORK [N] | task TAG WORK BYTES N | paced TAG BYTES TURNS | windows TAG MS SECONDS | bursts TAG BYTES MS | marks MS\n");
+			"usage: core GROUP... | dram BYTES_PER_S | losses TAG PERIOD | run WORK [N] | task TAG WORK BYTES N | paced TAG BYTES TURNS | windows TAG MS SECONDS | bursts TAG BYTES MS | marks MS\n");
 		return 2;
 	}
 	if (!strcmp(argv[1], "task") && argc == 6)
@@ -1511,6 +1548,11 @@ int main(int argc, char **argv)
 		return run(argc > 2 ? argv[2] : "", argc > 3 ? number(argv[3]) : 1);
 
 	prepare();
+	if (!strcmp(argv[1], "losses") && argc == 4) {
+		losses(number(argv[2]), number(argv[3]));
+		program(NULL, 0, 0);
+		return 0;
+	}
 	if (!strcmp(argv[1], "dram") && argc == 3) {
 		test_dram(number(argv[2]));
 		return failed > 0;

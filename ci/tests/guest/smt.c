@@ -268,6 +268,7 @@ static void one_astray(int i, unsigned int event, const char *name, bool goes, w
 	far = get(2, MSR_PMC_FULL(i));
 	snprintf(text, sizeof(text), "counter %d, %s: %s", i, name,
 		 goes ? "all of it is in the sibling's, too" : "nothing is in the sibling's");
+	printf("# counter %d %s %lu %lu\n", i, name, own, same);
 	check(own >= n && same == (goes ? own : 0) && !next && !far, text,
 	      "%lu, sibling %lu, its next counter %lu, another core's %lu", own, same, next, far);
 }
