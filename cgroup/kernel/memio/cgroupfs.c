@@ -155,16 +155,7 @@ static void read_total(struct memio_device *dev, struct memio_bytes *sum)
 		memio_meter_read(&per_cpu_ptr(dev->total, cpu)->meter, dev, sum);
 }
 
-/**
- * memio_cgroup_read - add what a group moved by a device to a sum
- * @g:		the group
- * @dev:	the device
- * @sum:	the sum
- *
- * Context: any.
- */
-void memio_cgroup_read(struct memio_cgroup *g, struct memio_device *dev,
-		       struct memio_bytes *sum)
+static void read_group(struct memio_cgroup *g, struct memio_device *dev, struct memio_bytes *sum)
 {
 	/* Both as in memio_cgroup_add(). */
 	struct memio_group_meter *m = smp_load_acquire(&g->meter[dev->id]);
@@ -176,6 +167,28 @@ void memio_cgroup_read(struct memio_cgroup *g, struct memio_device *dev,
 	percpu = smp_load_acquire(&m->percpu); /* see make_percpu() */
 	if (percpu)
 		read_percpu(percpu, dev, sum);
+}
+
+/**
+ * memio_cgroup_read - add what a group moved by a device to a sum
+ * @g:		the group
+ * @dev:	the device
+ * @sum:	the sum
+ *
+ * Reading is what gives bytes that were charged long ago their price, or none. The groups
+ * above are read with it: if they were later, they might get another one for the same
+ * bytes, and have fewer of some kind than those below them.
+ *
+ * Context: any.
+ */
+void memio_cgroup_read(struct memio_cgroup *g, struct memio_device *dev,
+		       struct memio_bytes *sum)
+{
+	struct memio_bytes above = {};
+
+	read_group(g, dev, sum);
+	while ((g = memio_cgroup_parent(g)))
+		read_group(g, dev, &above);
 }
 
 /**

@@ -269,6 +269,23 @@ static void meter_of_long_ago(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 1000);
 }
 
+/* A window that was open for so long that somebody may have been told: no price. */
+static void meter_of_a_late_timer(struct kunit *test)
+{
+	struct memio_price p = { .from_write = HALF };
+	struct memio_meter m;
+
+	memio_meter_init(&m);
+	publish(0, 0, 0, true);
+	charge(&m, 0, 1000, 0);
+	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1400 * NSEC_PER_MSEC);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 500);
+	charge(&m, 0, 1000, 0);
+	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1600 * NSEC_PER_MSEC);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 1500);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 1000);
+}
+
 /* What was shown without a price has none later, whatever comes, and however much later. */
 static void meter_does_not_go_back(struct kunit *test)
 {
@@ -367,6 +384,7 @@ static struct kunit_case meter_cases[] = {
 	KUNIT_CASE(meter_shows_what_is_pending),
 	KUNIT_CASE(meter_without_samples),
 	KUNIT_CASE(meter_of_long_ago),
+	KUNIT_CASE(meter_of_a_late_timer),
 	KUNIT_CASE(meter_does_not_go_back),
 	KUNIT_CASE(meter_of_large_sums),
 	{}
@@ -493,6 +511,25 @@ static void charge_goes_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, from_of(o->group[1], o->dev), 0);
 	KUNIT_EXPECT_EQ(test, from_of(o->parent, o->dev), 1000);
 	KUNIT_EXPECT_EQ(test, from_of(&memio_root, o->dev), 1000);
+}
+
+/* Whoever looks at a group, and however much later at the one above it */
+static void groups_above_have_no_less(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	struct memio_bytes below = {}, above = {};
+	u32 id = owner_in(o->group[0]);
+
+	charge_from(o->dev->id, id, 1000, TOTAL | CLAIM);
+	memio_stock_drain();
+	publish(0, 0, 0, false);
+	memio_cgroup_read(o->group[0], o->dev, &below);
+	for (int i = 0; i < MEMIO_WINDOWS; i++)
+		publish(HALF, HALF, HALF, true);
+	memio_cgroup_read(o->parent, o->dev, &above);
+	KUNIT_EXPECT_EQ(test, below.unpriced, 1000);
+	KUNIT_EXPECT_EQ(test, above.unpriced, below.unpriced);
+	KUNIT_EXPECT_EQ(test, above.write, below.write);
 }
 
 static void charge_waits_in_the_stock(struct kunit *test)
@@ -665,6 +702,7 @@ static void id_of_nobody(struct kunit *test)
 
 static struct kunit_case owner_cases[] = {
 	KUNIT_CASE(charge_goes_up),
+	KUNIT_CASE(groups_above_have_no_less),
 	KUNIT_CASE(charge_waits_in_the_stock),
 	KUNIT_CASE(charge_by_many_owners),
 	KUNIT_CASE(owner_that_moves),

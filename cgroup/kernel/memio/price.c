@@ -38,6 +38,8 @@
 
 /* Twice the longest interval of sampling. */
 #define MEMIO_OPEN_NS	(2ull * NSEC_PER_SEC)
+/* Of a longer window some may have been told by then that it has no price. */
+#define MEMIO_WINDOW_NS	(MEMIO_OPEN_NS * 3 / 4)
 
 struct memio_pricelist memio_prices[MEMIO_PACKAGES];
 
@@ -46,7 +48,8 @@ struct memio_pricelist memio_prices[MEMIO_PACKAGES];
  * @package:	the package
  * @price:	memory bytes for each IO byte; not read if it isn't valid
  * @own:	prices that devices have of their own; NULL: none has
- * @valid:	false: the window was not sampled throughout
+ * @valid:	false: the window was not sampled throughout; nor is one that is much
+ *		longer than any interval, as the timer was late
  * @now_ns:	the time, by ktime_get_ns()
  * @window_ns:	how long the window was
  *
@@ -59,6 +62,7 @@ void memio_price_publish(unsigned int package, const struct memio_price *price,
 	struct memio_pricelist *list = &memio_prices[package];
 	struct memio_window *w = &list->window[list->now % MEMIO_WINDOWS];
 
+	valid = valid && window_ns <= MEMIO_WINDOW_NS;
 	trace_memio_sample(package, list->now, valid, valid ? price->to_read : 0,
 			   valid ? price->to_write : 0, valid ? price->from_read : 0,
 			   valid ? price->from_write : 0);
