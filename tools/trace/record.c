@@ -557,7 +557,8 @@ static void summary(const struct recorder *r, double seconds)
 		fprintf(stderr, ", %.1f %% of the words", 25.0 * w->data_bytes / w->words);
 	fputc('\n', stderr);
 	if (sum.lost_records)
-		complain("%" PRIu64 " records were lost: the rings were full", sum.lost_records);
+		complain("%" PRIu64 " records were lost: a ring was full, or a batch before the kernel came to it: a longer period, larger words or buffer in the settings, or, where few CPUs are traced and read at once, --priority 0",
+			 sum.lost_records);
 	if (sum.throttled)
 		complain("%" PRIu64 " times perf stopped a counter (too many interrupts), and what came then is missing: a longer period, or a higher kernel.perf_event_max_sample_rate",
 			 sum.throttled);
