@@ -1255,6 +1255,7 @@ static struct lossy lose(u64 tag, size_t n, const unsigned int *events, u64 peri
 static const unsigned int lossy_misses[] = {
 	LOAD_UOPS(0x20), LOAD_UOPS(0x20), LOAD_UOPS(0x01)
 };
+
 static const unsigned int lossy_loads[] = { UOPS(0x81), UOPS(0x81) };
 
 /*
