@@ -70,16 +70,26 @@ static void script(FILE *to, const struct surface *s, const char *title, const c
 		   const char *terminal)
 {
 	const char *cache = capacity_known(s) ? "cache left, MiB" : "CSThr";
+	/* What was not varied is no axis. */
+	const bool both = s->storage && s->bandwidth;
+	const unsigned int panels = both ? 3 : 1;
 
-	fprintf(to, "set terminal %s noenhanced size %s background 'white'\n", terminal,
-		strcmp(terminal, "pdfcairo") ? "1500,480" : "15,5");
+	fprintf(to, "set terminal %s noenhanced size %u,%u background 'white'\n", terminal,
+		panels * (strcmp(terminal, "pdfcairo") ? 500 : 5),
+		strcmp(terminal, "pdfcairo") ? 480 : 5);
 	data(to, s);
-	fprintf(to, "set multiplot layout 1,3 title '%s'\nset grid\nset key top right\n"
+	fprintf(to, "set multiplot layout 1,%u title '%s'\nset grid\nset key top right\n"
 		"set offsets graph 0.05, graph 0.05, graph 0.1, graph 0.05\n"
-		"set ylabel 'times as %s as alone'\nset xlabel '%s'\n", title, unit, cache);
-	curves(to, "bw", "BWThr", s->bandwidth);
+		"set ylabel 'times as %s as alone'\nset xlabel '%s'\n", panels, title, unit, cache);
+	if (s->storage || !s->bandwidth)
+		curves(to, "bw", "BWThr", s->bandwidth);
 	fputs("set xlabel 'bandwidth left, GB/s'\n", to);
-	curves(to, "cs", "CSThr", s->storage);
+	if (s->bandwidth)
+		curves(to, "cs", "CSThr", s->storage);
+	if (!both) {
+		fputs("unset multiplot\n", to);
+		return;
+	}
 	fprintf(to, "set xlabel '%s'\nset ylabel 'bandwidth left, GB/s'\nunset key\n"
 		"set cblabel 'times as %s as alone'\nset palette rgb 33,13,10\n"
 		"plot $surface using 1:2:3 with points pointtype 5 pointsize 3 palette\n"
