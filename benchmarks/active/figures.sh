@@ -38,6 +38,13 @@ figure_6() {
 	done
 }
 
+# figure_alone PROGRAM: its misses in user mode, by counters, and by the ledger, of all that ran
+figure_alone() {
+	printf '%s %s\n' "$(jq '.samples[0].misses' "$figures_dir/$1-alone.json")" \
+		"$(jq --arg p "$1" '[.marks[] | select(.name | IN($p + ":begin", $p + ":end")) |
+			[.cpus[].user.l3_miss] | add] | .[1] - .[0]' "$figures_ledger")"
+}
+
 # The bubble: direction, bytes that it says it moved, those of the ledger
 figure_dma() {
 	local way
