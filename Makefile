@@ -93,7 +93,7 @@ bench-cit:	## what the emulated cores' events count, found out by memio cit: tab
 	@benchmarks/cit/cit $(ARGS)
 
 .PHONY: bench-pebs
-bench-pebs:	## PEBS traces: what they see, lose and cost: make bench-pebs ARGS='--runs 3 linear'
+bench-pebs:	## what traces of events see, lose and cost: make bench-pebs ARGS='--runs 3 linear'
 	@benchmarks/pebs/pebs $(ARGS)
 
 .PHONY: bench-active
