@@ -38,11 +38,12 @@ figure_6() {
 	done
 }
 
-# figure_alone PROGRAM: its misses in user mode, by counters, and by the ledger, of all that ran
+# figure_alone PROGRAM: its misses in user mode, by counters, and by the ledger, of all that
+# ran meanwhile, the last time
 figure_alone() {
 	printf '%s %s\n' "$(jq '.samples[0].misses' "$figures_dir/$1-alone.json")" \
 		"$(jq --arg p "$1" '[.marks[] | select(.name | IN($p + ":begin", $p + ":end")) |
-			[.cpus[].user.l3_miss] | add] | .[1] - .[0]' "$figures_ledger")"
+			[.cpus[].user.l3_miss] | add] | .[-1] - .[-2]' "$figures_ledger")"
 }
 
 # The bubble: direction, bytes that it says it moved, those of the ledger
