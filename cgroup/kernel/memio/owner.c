@@ -730,6 +730,16 @@ void memio_signal_free(struct signal_struct *sig)
 	raw_spin_unlock_irqrestore(&owners_lock, flags);
 }
 
+static void add_dying(struct memio_sums *past, void (*add)(void *arg, struct memio_sums *s),
+		      void *arg)
+{
+	struct memio_sums *s;
+
+	add(arg, past);
+	hlist_for_each_entry_rcu(s, &past->dying, dead)
+		add(arg, s);
+}
+
 /**
  * memio_dead_threads - go through what the dead threads of a process have moved
  * @sig:	the process's
@@ -746,24 +756,20 @@ bool memio_dead_threads(struct signal_struct *sig, bool locked,
 			void (*add)(void *arg, struct memio_sums *s), void *arg)
 {
 	/* Pairs with the release in join_dead(). */
-	struct memio_sums *past = smp_load_acquire(&sig->memio), *s;
-	unsigned int seq = 0;
-	bool good = true;
+	struct memio_sums *past = smp_load_acquire(&sig->memio);
+	unsigned int seq;
 
 	if (!past)
 		return true;
-	if (locked)
+	if (locked) {
 		raw_spin_lock(&past->joining);
-	else
-		seq = read_seqcount_begin(&past->joined);
-	add(arg, past);
-	hlist_for_each_entry_rcu(s, &past->dying, dead)
-		add(arg, s);
-	if (locked)
+		add_dying(past, add, arg);
 		raw_spin_unlock(&past->joining);
-	else
-		good = !read_seqcount_retry(&past->joined, seq);
-	return good;
+		return true;
+	}
+	seq = read_seqcount_begin(&past->joined);
+	add_dying(past, add, arg);
+	return !read_seqcount_retry(&past->joined, seq);
 }
 
 /**

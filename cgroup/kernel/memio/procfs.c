@@ -114,6 +114,17 @@ static void add_dead(void *arg, struct memio_sums *s)
 	}
 }
 
+/* All threads, from the beginning. False: see memio_dead_threads(). */
+static bool add_threads(struct report *r, struct signal_struct *sig, u64 now, bool locked)
+{
+	struct task_struct *t;
+
+	memset(r, 0, sizeof(*r));
+	__for_each_thread(sig, t)
+		add_task(r, t, now);
+	return memio_dead_threads(sig, locked, add_dead, r);
+}
+
 /*
  * As /proc/PID/io: if a thread goes from the list to signal->memio meanwhile, once more, with
  * the lock that keeps them from it.
@@ -121,21 +132,18 @@ static void add_dead(void *arg, struct memio_sums *s)
 static void add_process(struct report *r, struct task_struct *p, u64 now)
 {
 	struct signal_struct *sig = p->signal;
-	struct task_struct *t;
-	unsigned int seq = 1;
 	unsigned long flags;
+	unsigned int seq;
 	bool good;
 
 	rcu_read_lock();
-	do {
-		seq++;		/* 2 the first time: without the lock; then it is odd */
-		flags = read_seqbegin_or_lock_irqsave(&sig->stats_lock, &seq);
-		memset(r, 0, sizeof(*r));
-		__for_each_thread(sig, t)
-			add_task(r, t, now);
-		good = memio_dead_threads(sig, seq & 1, add_dead, r);
-	} while (!good || need_seqretry(&sig->stats_lock, seq));
-	done_seqretry_irqrestore(&sig->stats_lock, seq, flags);
+	seq = read_seqbegin(&sig->stats_lock);
+	good = add_threads(r, sig, now, false);
+	if (!good || read_seqretry(&sig->stats_lock, seq)) {
+		read_seqlock_excl_irqsave(&sig->stats_lock, flags);
+		add_threads(r, sig, now, true);
+		read_sequnlock_excl_irqrestore(&sig->stats_lock, flags);
+	}
 	rcu_read_unlock();
 }
 

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -476,7 +477,7 @@ MEMIO_TEST(share, on_and_off)
 FIXTURE(stopped) {
 	struct memio m;
 	char *group;
-	volatile int *told;
+	atomic_int *told;
 };
 
 FIXTURE_SETUP(stopped)
@@ -526,7 +527,7 @@ MEMIO_TEST(stopped, debt_is_kept)
 
 static bool has_read(void *told)
 {
-	return *(volatile int *)told > 1;
+	return *(atomic_int *)told > 1;
 }
 
 /* It owes minutes, and more comes; it gets on all the same after 10 s. */
@@ -564,7 +565,7 @@ MEMIO_TEST(stopped, gets_on)
  * doesn't wait for that before it returns, as others need the directory.
  */
 static void list_to_file(const char *group, const char *dir, const char *file,
-			 volatile int *told)
+			 atomic_int *told)
 {
 	int fd = open(file, O_RDWR), at = open(dir, O_RDONLY | O_DIRECTORY), i;
 	char *map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), sum = 0;
