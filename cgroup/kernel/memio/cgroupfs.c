@@ -186,6 +186,8 @@ void memio_cgroup_read(struct memio_cgroup *g, struct memio_device *dev,
 {
 	struct memio_bytes above = {};
 
+	if (!READ_ONCE(g->meter[dev->id]))
+		return;
 	read_group(g, dev, sum);
 	while ((g = memio_cgroup_parent(g)))
 		read_group(g, dev, &above);
