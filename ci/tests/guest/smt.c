@@ -169,12 +169,16 @@ static u64 count(int cpu, unsigned int event, work *w, void *buf, u64 bytes)
 	return get(cpu, MSR_PMC_FULL(0));
 }
 
-static void within(const char *name, u64 got, u64 low, u64 high)
-{
-	char text[150];
+struct found {
+	const char *name;
+	u64 got, low, high;
+};
 
-	snprintf(text, sizeof(text), "%s: %lu, from %lu to %lu", name, got, low, high);
-	check(got >= low && got <= high, text, "it is not");
+/* Return: how many there are now, with this one. */
+static int within(struct found *f, int n, const char *name, u64 got, u64 low, u64 high)
+{
+	f[n] = (struct found){ name, got, low, high };
+	return n + 1;
 }
 
 static void do_on(int cpu, work *w, void *buf, u64 bytes)
@@ -183,51 +187,100 @@ static void do_on(int cpu, work *w, void *buf, u64 bytes)
 	w(buf, LINE, bytes / LINE);
 }
 
-static void test_caches(void)
+/* A few are of what is around the work: system calls, their stack. */
+#define L1	(4 * KIB)
+#define L2	(128 * KIB)
+#define N1	(L1 / LINE)
+#define N2	(L2 / LINE)
+#define NEARLY	(N2 - N2 / 8)
+#define FEW	40
+
+static int of_l1(struct found *f, char *a)
 {
-	/* A few are of what is around the work: system calls, their stack. */
-	const u64 l1 = 4 * KIB, l2 = 128 * KIB, few = 40;
-	const u64 n1 = l1 / LINE, n2 = l2 / LINE, most = n2 - n2 / 8;
-	char *a, *b, *c;
 	struct worker k;
+	int n = 0;
 
-	/* The kernel clears pages where it is asked for them. */
-	run_on(0);
-	a = map(l1);
-	b = map(l2);
-	c = map(l2);
-
+	/* Core 1 has none of it, of an earlier try neither. */
+	do_on(0, store_apart, a, L1);
 	/*
 	 * The sibling goes on loading it, so that what moves this thread from CPU to
 	 * CPU does not push it out.
 	 */
-	begin(&k, 0, load_apart, a, LINE, n1);
-	within("L1: a thread hits what its sibling loads", count(1, L1_HIT, load_apart, a, l1),
-	       n1, n1 + few);
-	within("... and misses little", count(1, L1_MISS, load_apart, a, l1), 0, n1 / 2);
-	within("... another core misses all of it", count(2, L1_MISS, load_apart, a, l1), n1,
-	       n1 + few);
+	begin(&k, 0, load_apart, a, LINE, N1);
+	n = within(f, n, "L1: a thread hits what its sibling loads",
+		   count(1, L1_HIT, load_apart, a, L1), N1, N1 + FEW);
+	n = within(f, n, "... and misses little", count(1, L1_MISS, load_apart, a, L1), 0, N1 / 2);
+	n = within(f, n, "... another core misses all of it",
+		   count(2, L1_MISS, load_apart, a, L1), N1, N1 + FEW);
 	end(&k);
+	return n;
+}
 
-	do_on(0, load_apart, b, l2);
-	within("L2: a thread hits what its sibling has loaded",
-	       count(1, L2_HIT, load_apart, b, l2), most, n2 + few);
-	within("... another core does not", count(2, L2_HIT, load_apart, b, l2), 0, few);
-	within("... but now its sibling does", count(3, L2_HIT, load_apart, b, l2), most,
-	       n2 + few);
+static int of_l2(struct found *f, char *b)
+{
+	int n = 0;
 
-	do_on(0, store_apart, c, l2);
-	within("what a thread has modified is no other core's to its sibling",
-	       count(1, HITM, load_apart, c, l2), 0, 0);
-	within("... and to another core it is", count(2, HITM, load_apart, c, l2), most,
-	       n2);
-	do_on(1, store_apart, c, l2);
-	within("a sibling may write what the other modified: no line asks for it",
-	       count(0, EVENT(0x2e, 0x4f), store_apart, c, l2), 0, 2 * few);
-	do_on(3, store_apart, c, l2);
-	within("another core's stores take a line from both threads: the first asks that core",
-	       count(1, HITM, load_apart, c, l2), most, n2);
-	within("... and the second has it then", count(0, HITM, load_apart, c, l2), 0, 0);
+	/* as above */
+	do_on(0, store_apart, b, L2);
+	do_on(0, load_apart, b, L2);
+	n = within(f, n, "L2: a thread hits what its sibling has loaded",
+		   count(1, L2_HIT, load_apart, b, L2), NEARLY, N2 + FEW);
+	n = within(f, n, "... another core does not", count(2, L2_HIT, load_apart, b, L2), 0, FEW);
+	n = within(f, n, "... but now its sibling does", count(3, L2_HIT, load_apart, b, L2),
+		   NEARLY, N2 + FEW);
+	return n;
+}
+
+static int of_stores(struct found *f, char *c)
+{
+	int n = 0;
+
+	do_on(0, store_apart, c, L2);
+	n = within(f, n, "what a thread has modified is no other core's to its sibling",
+		   count(1, HITM, load_apart, c, L2), 0, 0);
+	n = within(f, n, "... and to another core it is", count(2, HITM, load_apart, c, L2),
+		   NEARLY, N2);
+	do_on(1, store_apart, c, L2);
+	n = within(f, n, "a sibling may write what the other modified: no line asks for it",
+		   count(0, EVENT(0x2e, 0x4f), store_apart, c, L2), 0, 2 * FEW);
+	do_on(3, store_apart, c, L2);
+	n = within(f, n, "another core's stores take a line from both threads: the first asks that core",
+		   count(1, HITM, load_apart, c, L2), NEARLY, N2);
+	n = within(f, n, "... and the second has it then", count(0, HITM, load_apart, c, L2), 0, 0);
+	return n;
+}
+
+/*
+ * The kernel's ticks push some of it out, the more often the slower the emulation is. So
+ * that there is one time without is enough: what is wrong is so each time.
+ */
+static void test_one(int (*of)(struct found *f, char *buf), char *buf)
+{
+	struct found f[8];
+	char text[150];
+	int tries, bad, n;
+
+	for (tries = 0, bad = 1; bad && tries < 10; tries++) {
+		n = of(f, buf);
+		bad = 0;
+		for (int i = 0; i < n; i++)
+			bad += f[i].got < f[i].low || f[i].got > f[i].high;
+	}
+	for (int i = 0; i < n; i++) {
+		snprintf(text, sizeof(text), "%s: %lu, from %lu to %lu", f[i].name, f[i].got,
+			 f[i].low, f[i].high);
+		check(f[i].got >= f[i].low && f[i].got <= f[i].high, text,
+		      "it is not, nor was all of it within in %d tries", tries);
+	}
+}
+
+static void test_caches(void)
+{
+	/* The kernel clears pages where it is asked for them. */
+	run_on(0);
+	test_one(of_l1, map(L1));
+	test_one(of_l2, map(L2));
+	test_one(of_stores, map(L2));
 }
 
 /* ---- the erratum ---- */
