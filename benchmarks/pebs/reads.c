@@ -27,7 +27,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -38,14 +37,6 @@
 #define LINE	64ul
 #define BLOCK	(64 * LINE)
 #define PARTS	16
-
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ul + t.tv_nsec;
-}
 
 /* So far, on all CPUs */
 static u64 nmis(void)

@@ -41,14 +41,6 @@ static volatile u64 *line(char *buf, u64 i)
 
 #define NS	1000000000ull
 
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NS + t.tv_nsec;
-}
-
 static void pause_until_next(u64 period)
 {
 	static u64 begun;

@@ -117,14 +117,19 @@ static inline void ledger_tag(unsigned int tag)
 	ledger_reg[6] = tag;
 }
 
-/* One for who reads the ledger when the machine has ended. */
-static inline void ledger_snapshot(char name)
+static inline u64 now_ns(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* One for who reads the ledger when the machine has ended. */
+static inline void ledger_snapshot(char name)
+{
 	ledger_reg[2] = name;
-	ledger_reg[1] = ts.tv_sec * 1000000000ull + ts.tv_nsec;
+	ledger_reg[1] = now_ns();
 	ledger_reg[3] = 1;
 }
 
