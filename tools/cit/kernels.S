@@ -12,7 +12,8 @@
  *
  * A to G are those of Danalis et al., "Counter Inspection Toolkit", figure 11, with
  * {conditional executed, retired, taken, direct, mispredicted} per round. H to J are
- * ours, for the kinds of branches that these seven don't have; K is figure 9.
+ * ours, for the kinds of branches that these seven don't have; K is figure 9. L tells
+ * loads and stores from calls and returns, which are both.
  *
  * Wherever speculation after a misprediction must not reach the next branch there are
  * DRAW or PAD, more instructions than any core of today has in flight (512).
@@ -238,6 +239,20 @@ kernel cit_branch_k
 2:	again	1b
 	finish
 end_kernel cit_branch_k
+
+/* 1 conditional branch; 2 loads, 3 stores */
+kernel cit_branch_l
+	xor	%r8d, %r8d
+	sub	$16, %rsp
+1:	mov	%r8, (%rsp)
+	mov	(%rsp), %r9
+	mov	%r9, 8(%rsp)
+	mov	8(%rsp), %r10
+	mov	%r10, (%rsp)
+	again	1b
+	add	$16, %rsp
+	ret
+end_kernel cit_branch_l
 #endif
 
 	.section .note.GNU-stack, "", @progbits
