@@ -10,6 +10,8 @@
 #			truth is what is not theirs: as they read at random, their hits
 #			are the part of their buffers that is in the cache.
 
+# shellcheck disable=SC2154 # memio_top is of who sources it
+
 figures() {
 	figures_ledger=$1 figures_dir=$2 figures_llc=$3
 	# The ledger is large; what is wanted of each mark is little.
@@ -44,6 +46,15 @@ figure_alone() {
 	printf '%s %s\n' "$(jq '.samples[0].misses' "$figures_dir/$1-alone.json")" \
 		"$(jq --arg p "$1" '[.marks[] | select(.name | IN($p + ":begin", $p + ":end")) |
 			[.cpus[].user.l3_miss] | add] | .[-1] - .[-2]' "$figures_ledger")"
+}
+
+# figure_bandwidth LEDGER PROGRAM: bytes a second that it uses: at least, at most, by the
+# ledger of what all CPUs missed while it ran by itself. "-": not known.
+figure_bandwidth() {
+	printf '%s %s\n' "$(jq -r '.use.bandwidth | "\(.at_least // "-") \(.at_most // "-")"' \
+			"$figures_dir/$2-bandwidth.json")" \
+		"$(jq -L "$memio_top/ci/tests" --arg p "$2" 'include "ledger"; inner($p) |
+			([.cpus[] | .user.l3_miss + .kernel.l3_miss] | add) * 64e9 / .ns' "$1")"
 }
 
 # The bubble: direction, bytes that it says it moved, those of the ledger
