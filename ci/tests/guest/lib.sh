@@ -72,15 +72,16 @@ start() {
 	(echo 0 >"$to"; exec "$@") &
 }
 
-# until_is VALUE FILE: waits for it, 5 s at most
+# until_is VALUE FILE: waits for it, a minute at most, and prints what it is then
 until_is() {
 	local i value
 
-	for ((i = 0; i < 50; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		read -r value <"$2"
-		[ "$value" != "$1" ] || return 0
+		[ "$value" != "$1" ] || break
 		pause 0.1
 	done
+	echo "$value"
 }
 
 # wait_for FILE: 30 s at most
