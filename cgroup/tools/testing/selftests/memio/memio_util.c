@@ -765,11 +765,24 @@ struct disk_stat memio_disk_stat(const struct memio *m)
 
 /*
  * Whether some of the test's pages may have been written since then, without anybody having
- * asked for it: flushers do after half a minute, which may be soon on a slow machine.
+ * asked for it: flushers do after half a minute, which may be soon on a slow machine, and a file
+ * system may still be busy with itself, as a new ext4 is with its tables of inodes. If so, waits
+ * for the disk to be quiet, so that it is worth another try.
  */
 bool memio_flushed(const struct memio *m, struct disk_stat since)
 {
-	return memio_disk_stat(m).written - since.written > SIZE / 8;
+	unsigned long long last, now = memio_disk_stat(m).written;
+	int i, quiet;
+
+	if (now - since.written <= SIZE / 8)
+		return false;
+	for (i = quiet = 0; i < 1200 && quiet < 20; i++) {
+		usleep(50000);
+		last = now;
+		now = memio_disk_stat(m).written;
+		quiet = now == last ? quiet + 1 : 0;
+	}
+	return true;
 }
 
 static const char *make_file(struct memio *m)
