@@ -22,6 +22,7 @@
  */
 
 #include <linux/cgroup.h>
+#include <linux/cpu.h>
 #include <linux/math64.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -116,11 +117,12 @@ static void read_cpu(struct memio_cgroup *g, struct memio_bytes *sum)
  * memio_cgroup_add - charge a group alone, without those above it
  * @g:		the group
  * @dev:	the device
+ * @window:	as in memio_meter_add()
  * @io:		the bytes
  *
  * Context: any, with interrupts off.
  */
-void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev,
+void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev, u32 window,
 		      const struct memio_io *io)
 {
 	/* Pairs with the cmpxchg: it is initialised. */
@@ -135,7 +137,7 @@ void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev,
 		}
 	}
 	percpu = smp_load_acquire(&m->percpu); /* see make_percpu() */
-	memio_meter_add(likely(percpu) ? this_cpu_ptr(percpu) : &m->shared, dev, io);
+	memio_meter_add(likely(percpu) ? this_cpu_ptr(percpu) : &m->shared, dev, window, io);
 }
 
 static void read_percpu(struct memio_meter __percpu *m, struct memio_device *dev,
@@ -244,7 +246,7 @@ static int stat_show(struct seq_file *sf, void *v)
 	struct memio_cgroup *g = memio_css_cgroup(seq_css(sf));
 	struct memio_bytes total = {}, b, *claimed;
 	struct memio_device *dev;
-	bool drained;
+	bool drained, stay;
 
 	claimed = kvcalloc(MEMIO_DEVICES, sizeof(*claimed), GFP_KERNEL);
 	if (!claimed)
@@ -254,6 +256,8 @@ static int stat_show(struct seq_file *sf, void *v)
 		memio_sampler_want();
 		memio_cpu_want();
 	}
+	/* A CPU that goes offline takes its stock with it for a moment. */
+	stay = cpus_read_trylock();
 	drained = memio_stock_drain_read();
 	for (u16 id = 1; id < MEMIO_DEVICES && (dev = memio_device(id)); id++)
 		memio_cgroup_read(g, dev, &claimed[id]);
@@ -264,6 +268,9 @@ static int stat_show(struct seq_file *sf, void *v)
 	 */
 	if (g == &memio_root && drained)
 		memio_stock_drain();
+	if (stay)
+		cpus_read_unlock();
+	drained = drained && stay;
 
 	for (u16 id = 1; id < MEMIO_DEVICES && (dev = memio_device(id)); id++) {
 		b = claimed[id];

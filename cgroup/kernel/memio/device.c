@@ -238,7 +238,8 @@ void memio_device_add(struct memio_device *dev, const struct memio_io *io)
 {
 	unsigned long *fresh = this_cpu_ptr(memio_fresh);
 
-	memio_meter_add(&this_cpu_ptr(dev->total)->meter, dev, io);
+	memio_meter_add(&this_cpu_ptr(dev->total)->meter, dev,
+			memio_price_window(dev->package), io);
 	/* With memio_devices_moved(): either it sees the lines or we see that it took the bit. */
 	smp_mb();
 	if (!test_bit(dev->id, fresh))

@@ -86,6 +86,19 @@ struct memio_pricelist {
 
 extern struct memio_pricelist memio_prices[MEMIO_PACKAGES];
 
+/**
+ * memio_price_window - the window that is open
+ * @package:	of which package
+ *
+ * Context: any.
+ * Return: its number; prices of those before it are complete for the caller.
+ */
+static inline u32 memio_price_window(unsigned int package)
+{
+	/* Pairs with the release in memio_price_publish(). */
+	return smp_load_acquire(&memio_prices[package].now);
+}
+
 void memio_price_publish(unsigned int package, const struct memio_price *price,
 			 const struct memio_own *own, bool valid, u64 now_ns,
 			 u32 window_ns);
@@ -150,7 +163,7 @@ struct memio_device;
 
 void memio_bytes_add(struct memio_bytes *sum, const struct memio_bytes *b);
 void memio_meter_init(struct memio_meter *m);
-void memio_meter_add(struct memio_meter *m, const struct memio_device *dev,
+void memio_meter_add(struct memio_meter *m, const struct memio_device *dev, u32 window,
 		     const struct memio_io *io);
 void memio_price_bounded(const struct memio_device *dev, const struct memio_io *io,
 			 u64 *read, u64 *write);
@@ -430,7 +443,7 @@ static inline struct memio_cgroup *memio_cgroup_parent(struct memio_cgroup *g)
 
 int memio_cgroup_init(struct memio_cgroup *g);
 void memio_cgroup_add_cpu(struct memio_cgroup *g, const struct memio_cpu_bytes *b);
-void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev,
+void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev, u32 window,
 		      const struct memio_io *io);
 void memio_cgroup_read(struct memio_cgroup *g, struct memio_device *dev,
 		       struct memio_bytes *sum);

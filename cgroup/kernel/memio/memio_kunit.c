@@ -163,7 +163,7 @@ static void charge(struct memio_meter *m, u64 to, u64 from, u64 late)
 {
 	struct memio_io io = { to, from, late, to, from, late };
 
-	memio_meter_add(m, &a_device, &io);
+	memio_meter_add(m, &a_device, memio_price_window(PACKAGE), &io);
 }
 
 static struct memio_bytes read_meter(struct memio_meter *m)
@@ -305,6 +305,43 @@ static void meter_does_not_go_back(struct kunit *test)
 	}
 }
 
+/*
+ * Bytes have the price of the window that was found open when they were charged, in a meter that
+ * another CPU has brought to a later one, too.
+ */
+static void meter_that_is_ahead(struct kunit *test)
+{
+	struct memio_io io = { 0, 1000, 0, 0, 1000, 0 };
+	struct memio_meter below, above;
+	u32 window;
+
+	memio_meter_init(&below);
+	memio_meter_init(&above);
+	publish(0, 0, 0, false);
+	window = memio_price_window(PACKAGE);
+	memio_meter_add(&below, &a_device, window, &io);
+	publish(0, 0, 0, false);
+	publish(0, 0, HALF, true);
+	KUNIT_EXPECT_EQ(test, read_meter(&above).from, 0);
+	memio_meter_add(&above, &a_device, window, &io);
+	KUNIT_EXPECT_EQ(test, read_meter(&above).from, 1000);
+	KUNIT_EXPECT_EQ(test, read_meter(&above).unpriced, 1000);
+	KUNIT_EXPECT_EQ(test, read_meter(&below).unpriced, 1000);
+
+	/* It stays where it is, and so does what is charged to it next. */
+	charge(&above, 0, 1000, 0);
+	publish(0, 0, HALF, true);
+	KUNIT_EXPECT_EQ(test, read_meter(&above).write, 1500);
+	KUNIT_EXPECT_EQ(test, read_meter(&above).unpriced, 1000);
+
+	/* One that was left alone for so many windows that its own seems to be yet to come */
+	above.window = memio_price_window(PACKAGE) + (1U << 31) - 1;
+	charge(&above, 0, 1000, 0);
+	KUNIT_EXPECT_EQ(test, above.window, memio_price_window(PACKAGE));
+	publish(0, 0, HALF, true);
+	KUNIT_EXPECT_EQ(test, read_meter(&above).write, 2000);
+}
+
 static void meter_of_large_sums(struct kunit *test)
 {
 	struct memio_meter m;
@@ -356,8 +393,8 @@ static void meter_of_a_device_with_its_own_price(struct kunit *test)
 	memio_meter_init(&ma);
 	memio_meter_init(&mb);
 	publish(0, 0, 0, true);
-	memio_meter_add(&ma, &a_device, &io);
-	memio_meter_add(&mb, &b_device, &io);
+	memio_meter_add(&ma, &a_device, memio_price_window(PACKAGE), &io);
+	memio_meter_add(&mb, &b_device, memio_price_window(PACKAGE), &io);
 	memio_price_publish(PACKAGE, &p, &own, true, ktime_get_ns(), 1);
 	memio_meter_read(&ma, &a_device, &a);
 	memio_meter_read(&mb, &b_device, &b);
@@ -367,7 +404,7 @@ static void meter_of_a_device_with_its_own_price(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b.write, 1500);
 
 	/* Nor is anything left of it in a window without. */
-	memio_meter_add(&ma, &a_device, &io);
+	memio_meter_add(&ma, &a_device, memio_price_window(PACKAGE), &io);
 	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1);
 	a = (struct memio_bytes){};
 	memio_meter_read(&ma, &a_device, &a);
@@ -385,6 +422,7 @@ static struct kunit_case meter_cases[] = {
 	KUNIT_CASE(meter_without_samples),
 	KUNIT_CASE(meter_of_long_ago),
 	KUNIT_CASE(meter_of_a_late_timer),
+	KUNIT_CASE(meter_that_is_ahead),
 	KUNIT_CASE(meter_does_not_go_back),
 	KUNIT_CASE(meter_of_large_sums),
 	{}

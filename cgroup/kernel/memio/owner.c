@@ -494,6 +494,7 @@ struct memio_cgroup *memio_owner_group(u32 id)
  */
 void memio_owner_charge(u32 id, struct memio_device *dev, const struct memio_io *io)
 {
+	u32 window = memio_price_window(dev->package);
 	struct memio_account *a;
 	struct memio_cgroup *g;
 	struct memio_sums *s;
@@ -503,13 +504,13 @@ void memio_owner_charge(u32 id, struct memio_device *dev, const struct memio_io 
 	if (s) {
 		a = account(s, dev);
 		if (a)
-			memio_meter_add(&a->meter, dev, io);
+			memio_meter_add(&a->meter, dev, window, io);
 		else
 			memio_event(g, MEMIO_EV_NO_SLOT, 1);
 	}
 	trace_memio_charge(id, dev->name, io->to, io->from + io->late);
 	for (; g; g = memio_cgroup_parent(g))
-		memio_cgroup_add(g, dev, io);
+		memio_cgroup_add(g, dev, window, io);
 	rcu_read_unlock();
 }
 

@@ -142,22 +142,30 @@ static u32 last_priced(const struct memio_pricelist *list, u32 now)
 	return now - 1;
 }
 
-/* Brings a meter to the window that is open. Its lock is held. */
-static void settle(struct memio_meter *m, const struct memio_device *dev)
+/* Adds what @io cost, which was charged in a window that is closed. */
+static void add_closed(struct memio_bytes *sum, const struct memio_device *dev,
+		       const struct memio_io *io, u32 window, u32 now)
 {
 	const struct memio_pricelist *list = &memio_prices[dev->package];
-	/* Pairs with the release in memio_price_publish(). */
-	u32 now = smp_load_acquire(&list->now);
 	struct memio_price p;
-	u32 window = m->window;
 
-	if (window == now)
+	if (now - window >= MEMIO_WINDOWS)
+		window = last_priced(list, now);
+	add_cost(sum, price_of(list, window, dev, &p) ? &p : NULL, io);
+}
+
+/*
+ * Brings a meter to a window that is open, or was a moment ago, when another CPU may have seen
+ * a later one: it stays there then. What seems to be later by far is from before the numbers
+ * began again. Its lock is held.
+ */
+static void settle(struct memio_meter *m, const struct memio_device *dev, u32 now)
+{
+	if (m->window - now < MEMIO_WINDOWS)
 		return;
 
 	if (m->pending.to || m->pending.from || m->pending.late) {
-		if (now - window >= MEMIO_WINDOWS)
-			window = last_priced(list, now);
-		add_cost(&m->sum, price_of(list, window, dev, &p) ? &p : NULL, &m->pending);
+		add_closed(&m->sum, dev, &m->pending, m->window, now);
 		m->pending = (struct memio_io){};
 	}
 	m->window = now;
@@ -193,23 +201,29 @@ void memio_meter_init(struct memio_meter *m)
  * memio_meter_add - charge bytes
  * @m:		the meter
  * @dev:	the device that moved them
+ * @window:	memio_price_window() of its package, a moment ago: asked for once, so that the
+ *		same bytes have the same price in each meter that they are charged to
  * @io:		the bytes
  *
  * Context: any; interrupts are turned off.
  */
-void memio_meter_add(struct memio_meter *m, const struct memio_device *dev,
+void memio_meter_add(struct memio_meter *m, const struct memio_device *dev, u32 window,
 		     const struct memio_io *io)
 {
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&m->lock, flags);
-	settle(m, dev);
-	m->pending.to += io->to;
-	m->pending.from += io->from;
-	m->pending.late += io->late;
-	m->pending.to_lines += io->to_lines;
-	m->pending.from_lines += io->from_lines;
-	m->pending.late_lines += io->late_lines;
+	settle(m, dev, window);
+	if (likely(m->window == window)) {
+		m->pending.to += io->to;
+		m->pending.from += io->from;
+		m->pending.late += io->late;
+		m->pending.to_lines += io->to_lines;
+		m->pending.from_lines += io->from_lines;
+		m->pending.late_lines += io->late_lines;
+	} else {
+		add_closed(&m->sum, dev, io, window, m->window);
+	}
 	WRITE_ONCE(m->to_lines, m->to_lines + io->to_lines);
 	WRITE_ONCE(m->from_lines, m->from_lines + io->from_lines);
 	WRITE_ONCE(m->sum.to, m->sum.to + io->to);
@@ -239,7 +253,7 @@ void memio_meter_read(struct memio_meter *m, const struct memio_device *dev,
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&m->lock, flags);
-	settle(m, dev);
+	settle(m, dev, memio_price_window(dev->package));
 	/* Mostly there is nothing, and the clock need not be asked. */
 	if ((m->pending.to || m->pending.from || m->pending.late) &&
 	    (!updated || ktime_get_ns() - updated > MEMIO_OPEN_NS)) {
@@ -266,8 +280,7 @@ void memio_price_bounded(const struct memio_device *dev, const struct memio_io *
 			 u64 *read, u64 *write)
 {
 	const struct memio_pricelist *list = &memio_prices[dev->package];
-	/* Pairs with the release in memio_price_publish(). */
-	u32 now = smp_load_acquire(&list->now);
+	u32 now = memio_price_window(dev->package);
 	struct memio_bytes sum = {};
 	struct memio_price p;
 
