@@ -246,7 +246,7 @@ static int stat_show(struct seq_file *sf, void *v)
 	struct memio_cgroup *g = memio_css_cgroup(seq_css(sf));
 	struct memio_bytes total = {}, b, *claimed;
 	struct memio_device *dev;
-	bool drained, stay;
+	bool drained;
 
 	claimed = kvcalloc(MEMIO_DEVICES, sizeof(*claimed), GFP_KERNEL);
 	if (!claimed)
@@ -256,21 +256,21 @@ static int stat_show(struct seq_file *sf, void *v)
 		memio_sampler_want();
 		memio_cpu_want();
 	}
-	/* A CPU that goes offline takes its stock with it for a moment. */
-	stay = cpus_read_trylock();
 	drained = memio_stock_drain_read();
 	for (u16 id = 1; id < MEMIO_DEVICES && (dev = memio_device(id)); id++)
 		memio_cgroup_read(g, dev, &claimed[id]);
 	/*
 	 * A byte is charged to its device before anybody claims it, but perhaps in
 	 * another CPU's stock: with these drained once more, the totals have
-	 * all that was claimed above.
+	 * all that was claimed above. Draining does not reach a CPU that is going.
 	 */
-	if (g == &memio_root && drained)
-		memio_stock_drain();
-	if (stay)
-		cpus_read_unlock();
-	drained = drained && stay;
+	if (g == &memio_root && drained) {
+		drained = cpus_read_trylock();
+		if (drained) {
+			memio_stock_drain();
+			cpus_read_unlock();
+		}
+	}
 
 	for (u16 id = 1; id < MEMIO_DEVICES && (dev = memio_device(id)); id++) {
 		b = claimed[id];

@@ -67,6 +67,7 @@ static DEFINE_PER_CPU_ALIGNED(struct stock, stocks);
 static void flush_entry(struct stock_entry *e)
 {
 	struct memio_device *dev = memio_device(e->dev);
+	u32 window = memio_price_window(dev->package);
 	struct memio_io io = {
 		.to = e->total.to,
 		.from = e->total.from,
@@ -75,7 +76,7 @@ static void flush_entry(struct stock_entry *e)
 	};
 
 	if (io.to || io.from)
-		memio_device_add(dev, &io);
+		memio_device_add(dev, window, &io);
 	io = (struct memio_io) {
 		.to = e->claim.to,
 		.from = e->claim.from,
@@ -85,7 +86,7 @@ static void flush_entry(struct stock_entry *e)
 		.late_lines = e->late_lines,
 	};
 	if (io.to || io.from || io.late)
-		memio_owner_charge(e->owner, dev, &io);
+		memio_owner_charge(e->owner, dev, window, &io);
 	memset(e, 0, sizeof(*e));
 }
 

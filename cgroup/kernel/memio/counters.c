@@ -304,7 +304,7 @@ static void sampler_window(struct memio_sampler *s)
 	sampler_cpus(s, raw.valid ? &raw.seen : NULL);
 
 	memio_price_publish(s->package, &raw.price, kind == MEMIO_DEVICE ? &s->own : NULL,
-			    raw.valid, raw.end_ns, raw.window_ns);
+			    raw.valid, raw.end_ns, raw.window_ns, true);
 
 	s->primed = there;
 	WRITE_ONCE(s->lost, !there);
@@ -445,7 +445,7 @@ static void sampler_disarm(struct memio_sampler *s)
 	/* The timer is gone. From here on there is no price: let readers know. */
 	now = ktime_get_ns();
 	memio_price_publish(s->package, NULL, NULL, false, now,
-			    min_t(u64, now - s->last_ns, U32_MAX));
+			    min_t(u64, now - s->last_ns, U32_MAX), false);
 	memio_cpu_price(s->package, 0);
 }
 

@@ -230,16 +230,16 @@ void memio_device_show_aliases(struct seq_file *m, u16 id)
 /**
  * memio_device_add - a device has moved bytes
  * @dev:	the device
+ * @window:	as in memio_meter_add()
  * @io:		the bytes
  *
  * Context: any, with interrupts off.
  */
-void memio_device_add(struct memio_device *dev, const struct memio_io *io)
+void memio_device_add(struct memio_device *dev, u32 window, const struct memio_io *io)
 {
 	unsigned long *fresh = this_cpu_ptr(memio_fresh);
 
-	memio_meter_add(&this_cpu_ptr(dev->total)->meter, dev,
-			memio_price_window(dev->package), io);
+	memio_meter_add(&this_cpu_ptr(dev->total)->meter, dev, window, io);
 	/* With memio_devices_moved(): either it sees the lines or we see that it took the bit. */
 	smp_mb();
 	if (!test_bit(dev->id, fresh))

@@ -64,16 +64,16 @@ struct memio_window {
 
 /**
  * struct memio_pricelist - the prices of a package's last windows
- * @now:	the window that is open: it has no price yet
+ * @now:	the window that is open: it has no price yet; odd if it is sampled
  * @last_valid:	the window before @now is valid
  * @updated_ns:	when @now was opened (ktime_get_ns); 0 if never
  * @window_ns:	how long the window before it was
- * @window:	ring, indexed by the sequence number
+ * @window:	ring of those that were sampled
  * @own:	likewise, what devices have of their own; NULL if there never was any
  *
  * Written by the package's sampler alone. An entry is complete before @now moves
  * past it (release and acquire), and is not written again for MEMIO_WINDOWS
- * windows, by when nobody looks for it.
+ * sampled windows, by when nobody looks for it.
  */
 struct memio_pricelist {
 	u32 now;
@@ -101,7 +101,7 @@ static inline u32 memio_price_window(unsigned int package)
 
 void memio_price_publish(unsigned int package, const struct memio_price *price,
 			 const struct memio_own *own, bool valid, u64 now_ns,
-			 u32 window_ns);
+			 u32 window_ns, bool sampled);
 
 /* ---- meters (price.c) ---- */
 
@@ -169,6 +169,8 @@ void memio_price_bounded(const struct memio_device *dev, const struct memio_io *
 			 u64 *read, u64 *write);
 void memio_meter_read(struct memio_meter *m, const struct memio_device *dev,
 		      struct memio_bytes *sum);	/* adds to *sum */
+void memio_meter_join(struct memio_meter *to, struct memio_bytes *carried,
+		      struct memio_meter *m, const struct memio_device *dev);
 
 /* ---- what CPUs read themselves (cpu.c) ---- */
 
@@ -300,7 +302,7 @@ u16 memio_device_find(const char *name);
 struct seq_file;
 void memio_device_show_aliases(struct seq_file *m, u16 id);
 
-void memio_device_add(struct memio_device *dev, const struct memio_io *io);
+void memio_device_add(struct memio_device *dev, u32 window, const struct memio_io *io);
 unsigned int memio_devices_moved(unsigned int package, struct memio_moved *moved, u16 *at);
 
 /* ---- ids (ids.c) ---- */
@@ -563,7 +565,8 @@ static inline u32 memio_current_owner(void)
 }
 
 bool memio_owner_alike(u32 a, u32 b);
-void memio_owner_charge(u32 id, struct memio_device *dev, const struct memio_io *io);
+void memio_owner_charge(u32 id, struct memio_device *dev, u32 window,
+			const struct memio_io *io);
 bool memio_owner_update(struct memio_owner *o, u64 now);
 void memio_owner_dirty(u32 id, int pages);
 void memio_owner_charge_cpu(u32 id, const struct memio_cpu_bytes *b);

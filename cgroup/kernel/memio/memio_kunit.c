@@ -156,7 +156,7 @@ static void publish(u32 to_read, u32 from_read, u32 from_write, bool valid)
 		.from_write = from_write,
 	};
 
-	memio_price_publish(PACKAGE, &p, NULL, valid, valid ? ktime_get_ns() : 0, 1);
+	memio_price_publish(PACKAGE, &p, NULL, valid, valid ? ktime_get_ns() : 0, 1, true);
 }
 
 static void charge(struct memio_meter *m, u64 to, u64 from, u64 late)
@@ -278,10 +278,10 @@ static void meter_of_a_late_timer(struct kunit *test)
 	memio_meter_init(&m);
 	publish(0, 0, 0, true);
 	charge(&m, 0, 1000, 0);
-	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1400 * NSEC_PER_MSEC);
+	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1400 * NSEC_PER_MSEC, true);
 	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 500);
 	charge(&m, 0, 1000, 0);
-	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1600 * NSEC_PER_MSEC);
+	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1600 * NSEC_PER_MSEC, true);
 	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 1500);
 	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 1000);
 }
@@ -322,24 +322,85 @@ static void meter_that_is_ahead(struct kunit *test)
 	memio_meter_add(&below, &a_device, window, &io);
 	publish(0, 0, 0, false);
 	publish(0, 0, HALF, true);
-	KUNIT_EXPECT_EQ(test, read_meter(&above).from, 0);
+	charge(&above, 0, 1000, 0);
 	memio_meter_add(&above, &a_device, window, &io);
-	KUNIT_EXPECT_EQ(test, read_meter(&above).from, 1000);
-	KUNIT_EXPECT_EQ(test, read_meter(&above).unpriced, 1000);
+	KUNIT_EXPECT_EQ(test, above.window, memio_price_window(PACKAGE));
+	KUNIT_EXPECT_EQ(test, above.sum.unpriced, 1000);
 	KUNIT_EXPECT_EQ(test, read_meter(&below).unpriced, 1000);
 
-	/* It stays where it is, and so does what is charged to it next. */
-	charge(&above, 0, 1000, 0);
+	/* What it had waits for its own price. */
 	publish(0, 0, HALF, true);
+	KUNIT_EXPECT_EQ(test, read_meter(&above).from, 2000);
 	KUNIT_EXPECT_EQ(test, read_meter(&above).write, 1500);
 	KUNIT_EXPECT_EQ(test, read_meter(&above).unpriced, 1000);
 
 	/* One that was left alone for so many windows that its own seems to be yet to come */
-	above.window = memio_price_window(PACKAGE) + (1U << 31) - 1;
+	charge(&above, 0, 1000, 0);
+	above.window = memio_price_window(PACKAGE) + (1U << 31);
 	charge(&above, 0, 1000, 0);
 	KUNIT_EXPECT_EQ(test, above.window, memio_price_window(PACKAGE));
 	publish(0, 0, HALF, true);
-	KUNIT_EXPECT_EQ(test, read_meter(&above).write, 2000);
+	KUNIT_EXPECT_EQ(test, read_meter(&above).write, 2500);
+}
+
+/* However long ago a window was in which nobody sampled, its bytes have no price. */
+static void meter_of_a_pause(struct kunit *test)
+{
+	struct memio_price p = { .from_write = HALF };
+	struct memio_meter m;
+
+	memio_meter_init(&m);
+	publish(0, 0, 0, true);
+	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1, false);
+	charge(&m, 0, 1000, 0);
+	for (int i = 0; i < MEMIO_WINDOWS + 10; i++)
+		publish(0, 0, HALF, true);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 1000);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 1000);
+
+	/* Nor is the price of the window before it lost. */
+	charge(&m, 0, 1000, 0);
+	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1, false);
+	publish(0, 0, 0, true);
+	publish(0, 0, 0, true);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 1000);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 1500);
+}
+
+/* Some may have been told that there is no price when it is published. */
+static void meter_of_a_late_price(struct kunit *test)
+{
+	struct memio_meter m;
+
+	memio_meter_init(&m);
+	publish(0, 0, 0, true);
+	charge(&m, 0, 1000, 0);
+	memio_prices[PACKAGE].updated_ns = ktime_get_ns() - 1600 * NSEC_PER_MSEC;
+	publish(0, 0, HALF, true);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 1000);
+}
+
+/* What is pending where a thread ends gets its price where its process's sums are. */
+static void meter_that_joins(struct kunit *test)
+{
+	struct memio_bytes carried = {};
+	struct memio_meter m, to;
+
+	memio_meter_init(&m);
+	memio_meter_init(&to);
+	publish(0, 0, 0, true);
+	charge(&m, 0, 1000, 0);
+	publish(0, 0, HALF, true);
+	charge(&m, 1000, 2000, 3000);
+	memio_meter_join(&to, &carried, &m, &a_device);
+	KUNIT_EXPECT_EQ(test, carried.from, 1000);
+	KUNIT_EXPECT_EQ(test, carried.write, 500);
+	KUNIT_EXPECT_EQ(test, read_meter(&to).to, 1000);
+	KUNIT_EXPECT_EQ(test, read_meter(&to).from, 5000);
+	publish(HALF / 2, 0, MEMIO_PRICE_ONE, true);
+	KUNIT_EXPECT_EQ(test, read_meter(&to).read, 250);
+	KUNIT_EXPECT_EQ(test, read_meter(&to).write, 2000);
+	KUNIT_EXPECT_EQ(test, carried.unpriced + read_meter(&to).unpriced, 0);
 }
 
 static void meter_of_large_sums(struct kunit *test)
@@ -367,7 +428,7 @@ static void meter_of_late_claims(struct kunit *test)
 	memio_meter_init(&m);
 	publish(0, 0, 0, true);
 	charge(&m, 0, 1000, 400);
-	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1);
+	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1, true);
 	b = read_meter(&m);
 	KUNIT_EXPECT_EQ(test, b.from, 1400);
 	KUNIT_EXPECT_EQ(test, b.write, 1200);
@@ -395,7 +456,7 @@ static void meter_of_a_device_with_its_own_price(struct kunit *test)
 	publish(0, 0, 0, true);
 	memio_meter_add(&ma, &a_device, memio_price_window(PACKAGE), &io);
 	memio_meter_add(&mb, &b_device, memio_price_window(PACKAGE), &io);
-	memio_price_publish(PACKAGE, &p, &own, true, ktime_get_ns(), 1);
+	memio_price_publish(PACKAGE, &p, &own, true, ktime_get_ns(), 1, true);
 	memio_meter_read(&ma, &a_device, &a);
 	memio_meter_read(&mb, &b_device, &b);
 	KUNIT_EXPECT_EQ(test, a.read, 500);
@@ -405,7 +466,7 @@ static void meter_of_a_device_with_its_own_price(struct kunit *test)
 
 	/* Nor is anything left of it in a window without. */
 	memio_meter_add(&ma, &a_device, memio_price_window(PACKAGE), &io);
-	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1);
+	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1, true);
 	a = (struct memio_bytes){};
 	memio_meter_read(&ma, &a_device, &a);
 	KUNIT_EXPECT_EQ(test, a.read, 500);
@@ -423,13 +484,24 @@ static struct kunit_case meter_cases[] = {
 	KUNIT_CASE(meter_of_long_ago),
 	KUNIT_CASE(meter_of_a_late_timer),
 	KUNIT_CASE(meter_that_is_ahead),
+	KUNIT_CASE(meter_of_a_pause),
+	KUNIT_CASE(meter_of_a_late_price),
+	KUNIT_CASE(meter_that_joins),
 	KUNIT_CASE(meter_does_not_go_back),
 	KUNIT_CASE(meter_of_large_sums),
 	{}
 };
 
+/* From here on windows are sampled. */
+static int meter_init(struct kunit *test)
+{
+	publish(0, 0, 0, false);
+	return 0;
+}
+
 static struct kunit_suite meter_suite = {
 	.name = "memio_meter",
+	.init = meter_init,
 	.test_cases = meter_cases,
 };
 
@@ -469,6 +541,7 @@ static int owners_init(struct kunit *test)
 	int cpu;
 
 	KUNIT_ASSERT_NOT_NULL(test, o);
+	publish(0, 0, 0, false);
 	o->parent = new_group(test, &memio_root);
 	for (int i = 0; i < 2; i++)
 		o->group[i] = new_group(test, o->parent);
@@ -565,6 +638,27 @@ static void groups_above_have_no_less(struct kunit *test)
 	for (int i = 0; i < MEMIO_WINDOWS; i++)
 		publish(HALF, HALF, HALF, true);
 	memio_cgroup_read(o->parent, o->dev, &above);
+	KUNIT_EXPECT_EQ(test, below.unpriced, 1000);
+	KUNIT_EXPECT_EQ(test, above.unpriced, below.unpriced);
+	KUNIT_EXPECT_EQ(test, above.write, below.write);
+}
+
+/* Likewise, if the one above is looked at first, and the other long after a pause */
+static void groups_below_have_no_more(struct kunit *test)
+{
+	struct memio_price p = { .from_write = HALF };
+	struct owners *o = test->priv;
+	struct memio_bytes below = {}, above = {};
+	u32 id = owner_in(o->group[0]);
+
+	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1, false);
+	charge_from(o->dev->id, id, 1000, TOTAL | CLAIM);
+	memio_stock_drain();
+	publish(0, 0, HALF, true);
+	memio_cgroup_read(o->parent, o->dev, &above);
+	for (int i = 0; i < MEMIO_WINDOWS + 10; i++)
+		publish(0, 0, HALF, true);
+	memio_cgroup_read(o->group[0], o->dev, &below);
 	KUNIT_EXPECT_EQ(test, below.unpriced, 1000);
 	KUNIT_EXPECT_EQ(test, above.unpriced, below.unpriced);
 	KUNIT_EXPECT_EQ(test, above.write, below.write);
@@ -741,6 +835,7 @@ static void id_of_nobody(struct kunit *test)
 static struct kunit_case owner_cases[] = {
 	KUNIT_CASE(charge_goes_up),
 	KUNIT_CASE(groups_above_have_no_less),
+	KUNIT_CASE(groups_below_have_no_more),
 	KUNIT_CASE(charge_waits_in_the_stock),
 	KUNIT_CASE(charge_by_many_owners),
 	KUNIT_CASE(owner_that_moves),

@@ -47,6 +47,7 @@
 #include <kunit/visibility.h>
 #include <linux/cgroup.h>
 #include <linux/cleanup.h>
+#include <linux/cpu.h>
 #include <linux/debugfs.h>
 #include <linux/jiffies.h>
 #include <linux/pid.h>
@@ -175,7 +176,6 @@ static void account_read(struct memio_account *a, struct memio_bytes *b)
 static void add_sums(struct memio_sums *past, struct memio_sums *s)
 {
 	struct memio_account *a, *next, *sum;
-	struct memio_bytes b;
 
 	lockdep_assert_held(&past->joining);
 
@@ -199,8 +199,8 @@ static void add_sums(struct memio_sums *past, struct memio_sums *s)
 		}
 		raw_spin_unlock(&past->lock);
 		if (sum) {
-			account_read(a, &b);
-			memio_bytes_add(&sum->carried, &b);
+			memio_bytes_add(&sum->carried, &a->carried);
+			memio_meter_join(&sum->meter, &sum->carried, &a->meter, a->dev);
 			kfree_rcu(a, rcu);
 		}
 	}
@@ -321,8 +321,12 @@ VISIBLE_IF_KUNIT bool memio_owner_reap(unsigned long quarantine)
 	raw_spin_unlock_irq(&owners_lock);
 
 	/* Nothing tags any more, but some CPU's stock may have what was tagged. */
-	if (!list_empty(&dead))
+	if (!list_empty(&dead)) {
+		/* None is on its way out, with a stock that is not drained. */
+		cpus_read_lock();
 		memio_stock_drain();
+		cpus_read_unlock();
+	}
 
 	raw_spin_lock_irq(&owners_lock);
 	while (!list_empty(&dead)) {
@@ -488,13 +492,14 @@ struct memio_cgroup *memio_owner_group(u32 id)
  * memio_owner_charge - charge an owner and its groups
  * @id:		the owner; an id that names nobody is the root's
  * @dev:	the device
+ * @window:	as in memio_meter_add()
  * @io:		the bytes
  *
  * Context: any, with interrupts off.
  */
-void memio_owner_charge(u32 id, struct memio_device *dev, const struct memio_io *io)
+void memio_owner_charge(u32 id, struct memio_device *dev, u32 window,
+			const struct memio_io *io)
 {
-	u32 window = memio_price_window(dev->package);
 	struct memio_account *a;
 	struct memio_cgroup *g;
 	struct memio_sums *s;

@@ -18,7 +18,8 @@
  * charged together with the lines that they lie in. Prices are remembered for MEMIO_WINDOWS
  * windows, 10 s at the default interval. A meter that nobody touched for longer
  * takes the last price that there was: it is what its device pays now, and only the
- * bytes of a single window can be concerned.
+ * bytes of a single window can be concerned. Each meter rounds what is priced down, so that
+ * a group can have some bytes of memory less than those below it.
  *
  * With the estimator "device" a window has prices of some devices beside the
  * common one, which all others pay (learn.c).
@@ -26,6 +27,8 @@
  * Without a sample (nobody wants figures, or no counters) the window stays open, and
  * ends up without a price: its bytes count one for one, an upper bound for whole
  * lines, as each passes the memory at most once, and are counted as unpriced besides.
+ * It may be hours long, and when there are prices again this is not to be forgotten: the
+ * numbers of sampled windows are odd, those of others even (above they are in a row).
  */
 
 #include <linux/ktime.h>
@@ -43,6 +46,23 @@
 
 struct memio_pricelist memio_prices[MEMIO_PACKAGES];
 
+static bool is_sampled(u32 window)
+{
+	return window & 1;
+}
+
+/* Where a sampled window is in the ring */
+static u32 place(u32 window)
+{
+	return (window >> 1) % MEMIO_WINDOWS;
+}
+
+/* The last sampled window that is closed */
+static u32 before(u32 now)
+{
+	return (now & ~1) - 1;
+}
+
 /**
  * memio_price_publish - close a package's window, with its price
  * @package:	the package
@@ -52,17 +72,22 @@ struct memio_pricelist memio_prices[MEMIO_PACKAGES];
  *		longer than any interval, as the timer was late
  * @now_ns:	the time, by ktime_get_ns()
  * @window_ns:	how long the window was
+ * @sampled:	whether the next one is, or nobody wants figures now
  *
  * Context: any, but one at a time for each package.
  */
 void memio_price_publish(unsigned int package, const struct memio_price *price,
 			 const struct memio_own *own, bool valid, u64 now_ns,
-			 u32 window_ns)
+			 u32 window_ns, bool sampled)
 {
 	struct memio_pricelist *list = &memio_prices[package];
-	struct memio_window *w = &list->window[list->now % MEMIO_WINDOWS];
+	/* Of one that is not sampled it is the next one's, which is open until it is written. */
+	struct memio_window *w = &list->window[place(list->now)];
+	u32 next = sampled ? (list->now + 1) | 1 : (list->now + 2) & ~1;
 
-	valid = valid && window_ns <= MEMIO_WINDOW_NS;
+	/* Late may be the timer, or who was to publish what it has read. */
+	valid = valid && is_sampled(list->now) && window_ns <= MEMIO_WINDOW_NS &&
+		(!list->updated_ns || ktime_get_ns() - list->updated_ns <= MEMIO_WINDOW_NS);
 	trace_memio_sample(package, list->now, valid, valid ? price->to_read : 0,
 			   valid ? price->to_write : 0, valid ? price->from_read : 0,
 			   valid ? price->from_write : 0);
@@ -71,13 +96,13 @@ void memio_price_publish(unsigned int package, const struct memio_price *price,
 		w->price = *price;
 	w->own = valid && own && list->own;
 	if (w->own)
-		list->own[list->now % MEMIO_WINDOWS] = *own;
+		list->own[place(list->now)] = *own;
 	WRITE_ONCE(list->last_valid, valid);
 	WRITE_ONCE(list->window_ns, window_ns);
 	WRITE_ONCE(list->updated_ns, now_ns);
 
 	/* The entry is complete for whoever sees the next window. */
-	smp_store_release(&list->now, list->now + 1);
+	smp_store_release(&list->now, next);
 }
 
 static u64 at(u64 bytes, u32 price)
@@ -106,17 +131,17 @@ static void add_cost(struct memio_bytes *sum, const struct memio_price *p,
 static bool price_of(const struct memio_pricelist *list, u32 window,
 		     const struct memio_device *dev, struct memio_price *p)
 {
-	const struct memio_window *w = &list->window[window % MEMIO_WINDOWS];
+	const struct memio_window *w = &list->window[place(window)];
 	const struct memio_own *own;
 	int i;
 
-	if (!w->valid)
+	if (!is_sampled(window) || !w->valid)
 		return false;
 	*p = w->price;
 	if (!w->own)
 		return true;
 
-	own = &list->own[window % MEMIO_WINDOWS];
+	own = &list->own[place(window)];
 	i = memio_own_place(own, dev->id);
 	if (i < 0)
 		return true;
@@ -136,10 +161,12 @@ static bool price_of(const struct memio_pricelist *list, u32 window,
  */
 static u32 last_priced(const struct memio_pricelist *list, u32 now)
 {
-	for (u32 ago = 1; ago < MEMIO_WINDOWS / 2; ago++)
-		if (list->window[(now - ago) % MEMIO_WINDOWS].valid)
-			return now - ago;
-	return now - 1;
+	u32 window = before(now);
+
+	for (int i = 0; i < MEMIO_WINDOWS / 2; i++, window -= 2)
+		if (list->window[place(window)].valid)
+			return window;
+	return before(now);
 }
 
 /* Adds what @io cost, which was charged in a window that is closed. */
@@ -149,22 +176,29 @@ static void add_closed(struct memio_bytes *sum, const struct memio_device *dev,
 	const struct memio_pricelist *list = &memio_prices[dev->package];
 	struct memio_price p;
 
-	if (now - window >= MEMIO_WINDOWS)
+	if (is_sampled(window) && now - window >= 2 * (MEMIO_WINDOWS - 1))
 		window = last_priced(list, now);
 	add_cost(sum, price_of(list, window, dev, &p) ? &p : NULL, io);
 }
 
+static bool any_bytes(const struct memio_io *io)
+{
+	return io->to || io->from || io->late;
+}
+
 /*
  * Brings a meter to a window that is open, or was a moment ago, when another CPU may have seen
- * a later one: it stays there then. What seems to be later by far is from before the numbers
- * began again. Its lock is held.
+ * a later one: with bytes of that it stays there. What seems to be later by far is from
+ * before the numbers began again. Its lock is held.
  */
 static void settle(struct memio_meter *m, const struct memio_device *dev, u32 now)
 {
-	if (m->window - now < MEMIO_WINDOWS)
+	if (m->window == now)
 		return;
 
-	if (m->pending.to || m->pending.from || m->pending.late) {
+	if (any_bytes(&m->pending)) {
+		if (m->window - now < MEMIO_WINDOWS)
+			return;
 		add_closed(&m->sum, dev, &m->pending, m->window, now);
 		m->pending = (struct memio_io){};
 	}
@@ -231,6 +265,25 @@ void memio_meter_add(struct memio_meter *m, const struct memio_device *dev, u32 
 	raw_spin_unlock_irqrestore(&m->lock, flags);
 }
 
+/* Gives what is pending its price, or none. The meter's lock is held. */
+static void look(struct memio_meter *m, const struct memio_device *dev)
+{
+	const struct memio_pricelist *list = &memio_prices[dev->package];
+	u64 now, updated;
+
+	settle(m, dev, memio_price_window(dev->package));
+	/* Mostly there is nothing, and the clock need not be asked. */
+	if (!any_bytes(&m->pending))
+		return;
+	/* In this order, or a window that is closed meanwhile seems to have been open for long. */
+	now = ktime_get_ns();
+	updated = READ_ONCE(list->updated_ns);
+	if (!updated || (s64)(now - updated) > (s64)MEMIO_OPEN_NS) {
+		add_cost(&m->sum, NULL, &m->pending);
+		m->pending = (struct memio_io){};
+	}
+}
+
 /**
  * memio_meter_read - add what a meter shows to a sum
  * @m:		the meter
@@ -248,20 +301,43 @@ void memio_meter_add(struct memio_meter *m, const struct memio_device *dev, u32 
 void memio_meter_read(struct memio_meter *m, const struct memio_device *dev,
 		      struct memio_bytes *sum)
 {
-	const struct memio_pricelist *list = &memio_prices[dev->package];
-	u64 updated = READ_ONCE(list->updated_ns);
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&m->lock, flags);
-	settle(m, dev, memio_price_window(dev->package));
-	/* Mostly there is nothing, and the clock need not be asked. */
-	if ((m->pending.to || m->pending.from || m->pending.late) &&
-	    (!updated || ktime_get_ns() - updated > MEMIO_OPEN_NS)) {
-		add_cost(&m->sum, NULL, &m->pending);
-		m->pending = (struct memio_io){};
-	}
+	look(m, dev);
 	memio_bytes_add(sum, &m->sum);
 	raw_spin_unlock_irqrestore(&m->lock, flags);
+}
+
+/**
+ * memio_meter_join - add what a meter has to another, where what is pending gets its price
+ * @to:		the other
+ * @carried:	the sum beside it, of what has its price
+ * @m:		the meter, which nobody adds to any more
+ * @dev:	as in memio_meter_add()
+ *
+ * Context: any; interrupts are turned off.
+ */
+void memio_meter_join(struct memio_meter *to, struct memio_bytes *carried,
+		      struct memio_meter *m, const struct memio_device *dev)
+{
+	struct memio_bytes sum;
+	struct memio_io pending;
+	unsigned long flags;
+	u32 window;
+
+	raw_spin_lock_irqsave(&m->lock, flags);
+	look(m, dev);
+	sum = m->sum;
+	pending = m->pending;
+	window = m->window;
+	raw_spin_unlock_irqrestore(&m->lock, flags);
+
+	sum.to -= pending.to;
+	sum.from -= pending.from + pending.late;
+	memio_bytes_add(carried, &sum);
+	if (any_bytes(&pending))
+		memio_meter_add(to, dev, window, &pending);
 }
 
 /**
@@ -284,7 +360,8 @@ void memio_price_bounded(const struct memio_device *dev, const struct memio_io *
 	struct memio_bytes sum = {};
 	struct memio_price p;
 
-	if (price_of(list, now - 1, dev, &p))
+	/* After a pause the last that was sampled is of before it. */
+	if (READ_ONCE(list->last_valid) && price_of(list, before(now), dev, &p))
 		add_cost(&sum, &p, io);
 	else
 		add_cost(&sum, NULL, io);
