@@ -12,10 +12,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -100,14 +103,20 @@ static bool disarm(const char *stat)
 	return wait_for(stays_invalid, NULL, 30);
 }
 
-static struct memio_line line_of(struct memio_file *f, const char *path, const char *key)
+static struct memio_line line_in(enum memio_kind kind, struct memio_file *f, const char *path,
+				 const char *key)
 {
 	const struct memio_line *l;
 
-	if (memio_read(path, MEMIO_STAT, f))
+	if (memio_read(path, kind, f))
 		return (struct memio_line) { .key = "unreadable" };
 	l = memio_line(f, key);
 	return l ? *l : (struct memio_line) {};
+}
+
+static struct memio_line line_of(struct memio_file *f, const char *path, const char *key)
+{
+	return line_in(MEMIO_STAT, f, path, key);
 }
 
 struct growth {
@@ -182,6 +191,78 @@ MEMIO_TEST(counters, priced)
 	if (!disarm(self->stat))
 		SKIP(return, "somebody else reads figures all the time");
 	EXPECT_FALSE(is_valid());
+}
+
+/* ---- threads that end before their window does ---- */
+
+#define REQUESTS	48
+
+struct requests {
+	const char *file, *stat, *device;
+	struct memio_file *f;
+	char *buffer;
+};
+
+/* To memory of its own, so that little of it stays in the cache: status 0 or not */
+static void *request(void *arg)
+{
+	static atomic_int next;
+	struct requests *r = arg;
+	int fd = open(r->file, O_RDONLY | O_DIRECT);
+	ssize_t n = pread(fd, r->buffer + next++ * MIB, MIB, 0);
+
+	close(fd);
+	return n == MIB ? NULL : r;
+}
+
+static int requests(const char *group, void *arg)
+{
+	struct requests *r = arg;
+	struct memio_line own, all;
+	pthread_t thread;
+	void *failed;
+	int i;
+
+	r->buffer = mmap(NULL, REQUESTS * MIB, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (r->buffer == MAP_FAILED)
+		return 1;
+	for (i = 0; i < REQUESTS; i++)
+		if (pthread_create(&thread, NULL, request, r) || pthread_join(thread, &failed) ||
+		    failed)
+			return 2;
+	/* Until what the last had is put to the rest, and the last window is closed */
+	usleep(1500000);
+	own = line_in(MEMIO_MEMBW, r->f, "/proc/self/membw", r->device);
+	all = line_of(r->f, r->stat, r->device);
+	if (own.field[IO_FROM] != all.field[IO_FROM] || own.field[IO_FROM] < REQUESTS * MIB)
+		return 3;
+	/* All are rounded down. */
+	if (own.field[MEM_WRITE] + 64 * REQUESTS < all.field[MEM_WRITE])
+		return 4;
+	return all.field[MEM_WRITE] < REQUESTS * MIB / 4 ? 5 : 0;
+}
+
+MEMIO_TEST(counters, threads_that_end)
+{
+	struct requests r = {
+		.file = self->m.file,
+		.stat = self->stat,
+		.device = self->m.disk.master,
+		.f = self->f,
+	};
+	int ret;
+
+	if (self->none)
+		SKIP(return, NO_COUNTERS);
+	ASSERT_EQ(0, memio_set("sample_hold_ms", "600000"));
+	ASSERT_EQ(0, memio_set("sample_interval_us", "200000"));
+	if (!wait_for(becomes_valid, self->stat, 30))
+		SKIP(return, "the counters can't be read: somebody else has them?");
+	ret = cg_run(self->group, requests, &r);
+	if (ret == 5)
+		SKIP(return, "all that is read stays in the cache");
+	EXPECT_EQ(0, ret);
 }
 
 static int read_stat(void *path)
