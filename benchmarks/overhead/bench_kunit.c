@@ -51,10 +51,10 @@ static int bench_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, b);
 	b->dev = kunit_kzalloc(test, sizeof(*b->dev), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, b->dev);
-	b->dev->total = alloc_percpu(struct memio_meter);
+	b->dev->total = alloc_percpu(struct memio_total);
 	KUNIT_ASSERT_NOT_NULL(test, b->dev->total);
 	for_each_possible_cpu(cpu)
-		memio_meter_init(per_cpu_ptr(b->dev->total, cpu));
+		memio_meter_init(&per_cpu_ptr(b->dev->total, cpu)->meter);
 	b->dev->package = MEMIO_PACKAGES - 1;
 	b->dev->id = MEMIO_DEVICES - 1;
 	memio_devices[b->dev->id] = b->dev;
@@ -144,21 +144,21 @@ static void update_none(struct bench *b, int i)
 
 	current->memio_owner = 0;
 	barrier();
-	memio_switch(current);
+	memio_switch(current, current);
 	barrier();
 	current->memio_owner = owner;
 }
 
 static void update(struct bench *b, int i)
 {
-	memio_switch(current);
+	memio_switch(current, current);
 }
 
 static void update_due(struct bench *b, int i)
 {
 	b->sums->at_ns[1] = 0;
 	current->memio_due = jiffies;
-	memio_switch(current);
+	memio_switch(current, current);
 	current->memio_due = jiffies + HOUR;
 }
 

@@ -83,6 +83,12 @@ do {									\
 #define time_in_range(t, a, b)		((t) >= (a) && (t) <= (b))
 #define in_task()			1
 #define PF_KTHREAD			0
+#define DECLARE_PER_CPU(type, name)	extern _Thread_local type name
+#define __this_cpu_write(v, to)		((v) = (to))
+#define local_clock()			0
+#define check_add_overflow(a, b, sum)	__builtin_add_overflow(a, b, sum)
+/* Nobody is limited. */
+#define memio_limits_on()		0
 
 typedef atomic_flag raw_spinlock_t;
 typedef struct {
@@ -90,7 +96,10 @@ typedef struct {
 } atomic_t;
 typedef struct {
 	long counter;
-} atomic_long_t;
+} atomic_long_t, atomic64_t;
+typedef struct {
+	unsigned int sequence;
+} seqcount_raw_spinlock_t;
 
 struct list_head {
 	struct list_head *next, *prev;
@@ -98,6 +107,14 @@ struct list_head {
 
 struct hlist_node {
 	struct hlist_node *next, **pprev;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct work_struct {
+	void *func;
 };
 
 struct rcu_head {
@@ -126,9 +143,10 @@ static _Thread_local struct task_struct *current;
 
 /* The kernel finds a CPU's total in one device for all; here, each CPU has a device. */
 static _Thread_local struct memio_device the_device;
+static _Thread_local struct memio_total the_total __attribute__((aligned(64)));
 static struct {
 	struct memio_meter meter __attribute__((aligned(64)));
-} shared[2], own[64][4];
+} shared[2], own[64][3];
 static _Thread_local int cpu;
 
 struct memio_device *memio_device(u16 id)
@@ -141,11 +159,26 @@ u32 __memio_task_owner(struct task_struct *p)
 	return p->memio_owner;
 }
 
-void memio_owner_charge(u32 id, struct memio_device *dev, const struct memio_io *io)
+void memio_device_add(struct memio_device *dev, u32 window, const struct memio_io *io)
 {
-	memio_meter_add(&shared[0].meter, dev, io);
+	memio_meter_add(&dev->total->meter, dev, window, io);
+}
+
+void memio_owner_charge(u32 id, struct memio_device *dev, u32 window, const struct memio_io *io)
+{
+	memio_meter_add(&shared[0].meter, dev, window, io);
 	for (int i = 0; i < 3; i++)
-		memio_meter_add(&own[cpu][i].meter, dev, io);
+		memio_meter_add(&own[cpu][i].meter, dev, window, io);
+}
+
+/* What is not called: there are no prices, and CPUs are charged with nothing. */
+int memio_own_place(const struct memio_own *own, u16 dev)
+{
+	return -1;
+}
+
+void memio_owner_charge_cpu(u32 id, const struct memio_cpu_bytes *b)
+{
 }
 
 /* ---- the three ways ---- */
@@ -189,7 +222,7 @@ static void by_meter(void)
 	struct memio_io io = { .from = BYTES, .from_lines = BYTES };
 
 	for (int i = 0; i < 2; i++)
-		memio_meter_add(&shared[i].meter, &the_device, &io);
+		memio_meter_add(&shared[i].meter, &the_device, memio_price_window(0), &io);
 }
 
 static double now(void)
@@ -222,7 +255,7 @@ static void *charges(void *arg)
 	cpu_set_t set;
 
 	cpu = (long)arg;
-	the_device.total = &own[cpu][3].meter;
+	the_device.total = &the_total;
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	if (sched_setaffinity(0, sizeof(set), &set))

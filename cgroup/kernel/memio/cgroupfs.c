@@ -178,8 +178,8 @@ static void read_group(struct memio_cgroup *g, struct memio_device *dev, struct 
  * @sum:	the sum
  *
  * Reading is what gives bytes that were charged long ago their price, or none. The groups
- * above are read with it: if they were later, they might get another one for the same
- * bytes, and have fewer of some kind than those below them.
+ * above and the device's total are read with it: if they were later, they might get another
+ * one for the same bytes, and have fewer of some kind than those below them.
  *
  * Context: any.
  */
@@ -193,6 +193,7 @@ void memio_cgroup_read(struct memio_cgroup *g, struct memio_device *dev,
 	read_group(g, dev, sum);
 	while ((g = memio_cgroup_parent(g)))
 		read_group(g, dev, &above);
+	read_total(dev, &above);
 }
 
 /**

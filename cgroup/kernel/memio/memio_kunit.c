@@ -156,6 +156,8 @@ static void publish(u32 to_read, u32 from_read, u32 from_write, bool valid)
 		.from_write = from_write,
 	};
 
+	/* It is not late, however slow the machine is. */
+	memio_prices[PACKAGE].updated_ns = 0;
 	memio_price_publish(PACKAGE, &p, NULL, valid, valid ? ktime_get_ns() : 0, 1, true);
 }
 
@@ -370,13 +372,14 @@ static void meter_of_a_pause(struct kunit *test)
 /* Some may have been told that there is no price when it is published. */
 static void meter_of_a_late_price(struct kunit *test)
 {
+	struct memio_price p = { .from_write = HALF };
 	struct memio_meter m;
 
 	memio_meter_init(&m);
 	publish(0, 0, 0, true);
 	charge(&m, 0, 1000, 0);
 	memio_prices[PACKAGE].updated_ns = ktime_get_ns() - 1600 * NSEC_PER_MSEC;
-	publish(0, 0, HALF, true);
+	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1, true);
 	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 1000);
 }
 
@@ -643,6 +646,33 @@ static void groups_above_have_no_less(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, above.write, below.write);
 }
 
+static struct memio_bytes total_of(struct memio_device *dev)
+{
+	struct memio_bytes sum = {};
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		memio_meter_read(&per_cpu_ptr(dev->total, cpu)->meter, dev, &sum);
+	return sum;
+}
+
+/* Nor has the device's total, where a window was sampled in part */
+static void total_has_no_less(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	struct memio_bytes below = {};
+	u32 id = owner_in(o->group[0]);
+
+	charge_from(o->dev->id, id, 1000, TOTAL | CLAIM);
+	memio_stock_drain();
+	publish(0, 0, 0, false);
+	memio_cgroup_read(o->group[0], o->dev, &below);
+	for (int i = 0; i < MEMIO_WINDOWS + 10; i++)
+		publish(0, 0, HALF, true);
+	KUNIT_EXPECT_EQ(test, below.unpriced, 1000);
+	KUNIT_EXPECT_EQ(test, total_of(o->dev).unpriced, below.unpriced);
+}
+
 /* Likewise, if the one above is looked at first, and the other long after a pause */
 static void groups_below_have_no_more(struct kunit *test)
 {
@@ -836,6 +866,7 @@ static struct kunit_case owner_cases[] = {
 	KUNIT_CASE(charge_goes_up),
 	KUNIT_CASE(groups_above_have_no_less),
 	KUNIT_CASE(groups_below_have_no_more),
+	KUNIT_CASE(total_has_no_less),
 	KUNIT_CASE(charge_waits_in_the_stock),
 	KUNIT_CASE(charge_by_many_owners),
 	KUNIT_CASE(owner_that_moves),

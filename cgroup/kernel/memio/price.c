@@ -44,6 +44,9 @@
 /* Of a longer window some may have been told by then that it has no price. */
 #define MEMIO_WINDOW_NS	(MEMIO_OPEN_NS * 3 / 4)
 
+/* Less than what it takes to come round, and more than any processor is stopped for */
+#define MEMIO_AHEAD	(1U << 20)
+
 struct memio_pricelist memio_prices[MEMIO_PACKAGES];
 
 static bool is_sampled(u32 window)
@@ -197,7 +200,7 @@ static void settle(struct memio_meter *m, const struct memio_device *dev, u32 no
 		return;
 
 	if (any_bytes(&m->pending)) {
-		if (m->window - now < MEMIO_WINDOWS)
+		if (m->window - now < MEMIO_AHEAD)
 			return;
 		add_closed(&m->sum, dev, &m->pending, m->window, now);
 		m->pending = (struct memio_io){};

@@ -524,7 +524,9 @@ const char *memio_begin(struct memio *m)
 	m->base = cg_name(m->root, "memio_test");
 	remove_groups(m->base);
 	if (memio_get("enabled", m->enabled, sizeof(m->enabled)) ||
-	    memio_get("sample_hold_ms", m->hold, sizeof(m->hold)) || memio_set("enabled", "1"))
+	    memio_get("sample_hold_ms", m->hold, sizeof(m->hold)) ||
+	    memio_get("sample_interval_us", m->interval, sizeof(m->interval)) ||
+	    memio_set("enabled", "1"))
 		return "memio can't be switched on";
 	m->pages = !memio_is_off();
 	return NULL;
@@ -535,6 +537,7 @@ void memio_end(struct memio *m)
 	remove_groups(m->base);
 	memio_set("enabled", m->enabled);
 	memio_set("sample_hold_ms", m->hold);
+	memio_set("sample_interval_us", m->interval);
 	if (m->file)
 		unlink(m->file);
 	munmap(m->shared, BLOCK);

@@ -154,6 +154,7 @@ struct memio {
 	struct disk disk;
 	char enabled[8];		/* what to put back */
 	char hold[16];
+	char interval[16];
 	bool pages;			/* memory has owners */
 	void *shared;			/* a page that children see */
 };
