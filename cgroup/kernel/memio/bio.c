@@ -319,14 +319,19 @@ EXPORT_SYMBOL_GPL(__memio_bio_replaced);
 /* Data lie in pages, in whole lines. @tag: the owner, and PAGE_PAID */
 static void charge_data(u16 dev, u32 tag, u32 to, u32 from)
 {
-	struct memio_move move = { to, from, to, from };
+	struct memio_move move;
 
-	if (!to && !from)
-		return;
-	if (tag & PAGE_PAID)
-		memio_charge_paid(dev, tag & ~PAGE_PAID, &move);
-	else
-		memio_charge(dev, tag, &move, &move);
+	/* A stock has 32 bits for what it gathers, and a bio may have almost as much. */
+	for (; to || from; to -= move.to, from -= move.from) {
+		move.to = min(to, SZ_1G);
+		move.from = min(from, SZ_1G);
+		move.to_lines = move.to;
+		move.from_lines = move.from;
+		if (tag & PAGE_PAID)
+			memio_charge_paid(dev, tag & ~PAGE_PAID, &move);
+		else
+			memio_charge(dev, tag, &move, &move);
+	}
 }
 
 /* Charges what was written, page by page. */
