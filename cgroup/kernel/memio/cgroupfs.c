@@ -140,24 +140,25 @@ void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev, u32 wind
 	memio_meter_add(likely(percpu) ? this_cpu_ptr(percpu) : &m->shared, dev, window, io);
 }
 
-static void read_percpu(struct memio_meter __percpu *m, struct memio_device *dev,
+static void read_percpu(struct memio_meter __percpu *m, struct memio_device *dev, u32 window,
 			struct memio_bytes *sum)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		memio_meter_read(per_cpu_ptr(m, cpu), dev, sum);
+		memio_meter_read(per_cpu_ptr(m, cpu), dev, window, sum);
 }
 
-static void read_total(struct memio_device *dev, struct memio_bytes *sum)
+static void read_total(struct memio_device *dev, u32 window, struct memio_bytes *sum)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		memio_meter_read(&per_cpu_ptr(dev->total, cpu)->meter, dev, sum);
+		memio_meter_read(&per_cpu_ptr(dev->total, cpu)->meter, dev, window, sum);
 }
 
-static void read_group(struct memio_cgroup *g, struct memio_device *dev, struct memio_bytes *sum)
+static void read_group(struct memio_cgroup *g, struct memio_device *dev, u32 window,
+		       struct memio_bytes *sum)
 {
 	/* Both as in memio_cgroup_add(). */
 	struct memio_group_meter *m = smp_load_acquire(&g->meter[dev->id]);
@@ -165,10 +166,10 @@ static void read_group(struct memio_cgroup *g, struct memio_device *dev, struct 
 
 	if (!m)
 		return;
-	memio_meter_read(&m->shared, dev, sum);
+	memio_meter_read(&m->shared, dev, window, sum);
 	percpu = smp_load_acquire(&m->percpu); /* see make_percpu() */
 	if (percpu)
-		read_percpu(percpu, dev, sum);
+		read_percpu(percpu, dev, window, sum);
 }
 
 /**
@@ -186,14 +187,15 @@ static void read_group(struct memio_cgroup *g, struct memio_device *dev, struct 
 void memio_cgroup_read(struct memio_cgroup *g, struct memio_device *dev,
 		       struct memio_bytes *sum)
 {
+	u32 window = memio_price_window(dev->package);
 	struct memio_bytes above = {};
 
 	if (!READ_ONCE(g->meter[dev->id]))
 		return;
-	read_group(g, dev, sum);
+	read_group(g, dev, window, sum);
 	while ((g = memio_cgroup_parent(g)))
-		read_group(g, dev, &above);
-	read_total(dev, &above);
+		read_group(g, dev, window, &above);
+	read_total(dev, window, &above);
 }
 
 /**
@@ -277,7 +279,7 @@ static int stat_show(struct seq_file *sf, void *v)
 		b = claimed[id];
 		if (g == &memio_root) {
 			b = (struct memio_bytes){};
-			read_total(dev, &b);
+			read_total(dev, memio_price_window(dev->package), &b);
 		} else if (!b.to && !b.from) {
 			continue;
 		}

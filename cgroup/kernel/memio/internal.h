@@ -53,11 +53,13 @@ bool memio_counting(void);
 /**
  * struct memio_window - what an IO byte cost in one window of sampling
  * @valid:	the counters were there, all of the time
+ * @known:	there is a price: if it isn't valid, that of the last window that was
  * @own:	devices have prices of their own
  * @price:	memory bytes for each IO byte
  */
 struct memio_window {
 	bool valid;
+	bool known;
 	bool own;
 	struct memio_price price;
 };
@@ -142,6 +144,28 @@ struct memio_io {
 };
 
 /**
+ * struct memio_due - what is small, and limits have not been charged with yet
+ * @to:		as in &struct memio_io
+ * @from:	likewise
+ * @late:	likewise
+ * @to_lines:	likewise
+ * @from_lines:	likewise
+ * @late_lines:	likewise
+ */
+struct memio_due {
+	u16 to;
+	u16 from;
+	u16 late;
+	u16 to_lines;
+	u16 from_lines;
+	u16 late_lines;
+};
+
+#define MEMIO_DUE	512	/* bytes, in whole lines: so much is not small */
+
+bool memio_due_add(struct memio_due *due, struct memio_io *io, unsigned int least);
+
+/**
  * struct memio_meter - counts IO bytes, and the memory bytes they come to
  * @lock:	around all of it; taken with interrupts off
  * @window:	the window in which what is pending was charged
@@ -167,7 +191,7 @@ void memio_meter_add(struct memio_meter *m, const struct memio_device *dev, u32 
 		     const struct memio_io *io);
 void memio_price_bounded(const struct memio_device *dev, const struct memio_io *io,
 			 u64 *read, u64 *write);
-void memio_meter_read(struct memio_meter *m, const struct memio_device *dev,
+void memio_meter_read(struct memio_meter *m, const struct memio_device *dev, u32 window,
 		      struct memio_bytes *sum);	/* adds to *sum */
 void memio_meter_join(struct memio_meter *to, struct memio_bytes *carried,
 		      struct memio_meter *m, const struct memio_device *dev);

@@ -172,7 +172,7 @@ static struct memio_bytes read_meter(struct memio_meter *m)
 {
 	struct memio_bytes b = {};
 
-	memio_meter_read(m, &a_device, &b);
+	memio_meter_read(m, &a_device, memio_price_window(PACKAGE), &b);
 	return b;
 }
 
@@ -267,8 +267,29 @@ static void meter_of_long_ago(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 0);
 	charge(&m, 0, 1000, 0);
 	for (int i = 0; i < 2 * MEMIO_WINDOWS; i++)
-		publish(0, 0, HALF, false);
-	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 1000);
+		publish(0, 0, MEMIO_PRICE_ONE, false);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 1500);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 0);
+}
+
+/* Who charges may have asked for the window long ago, and others have been written since. */
+static void meter_of_a_stale_window(struct kunit *test)
+{
+	struct memio_io none = {};
+	struct memio_meter m;
+	u32 window;
+
+	memio_meter_init(&m);
+	publish(0, 0, 0, true);
+	charge(&m, 0, 1000, 0);
+	publish(0, 0, HALF / 2, true);
+	for (int i = 0; i < MEMIO_WINDOWS - 10; i++)
+		publish(0, 0, HALF, true);
+	window = memio_price_window(PACKAGE);
+	for (int i = 0; i < 20; i++)
+		publish(0, 0, MEMIO_PRICE_ONE, true);
+	memio_meter_add(&m, &a_device, window, &none);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 500);
 }
 
 /* A window that was open for so long that somebody may have been told: no price. */
@@ -460,20 +481,31 @@ static void meter_of_a_device_with_its_own_price(struct kunit *test)
 	memio_meter_add(&ma, &a_device, memio_price_window(PACKAGE), &io);
 	memio_meter_add(&mb, &b_device, memio_price_window(PACKAGE), &io);
 	memio_price_publish(PACKAGE, &p, &own, true, ktime_get_ns(), 1, true);
-	memio_meter_read(&ma, &a_device, &a);
-	memio_meter_read(&mb, &b_device, &b);
+	memio_meter_read(&ma, &a_device, memio_price_window(PACKAGE), &a);
+	memio_meter_read(&mb, &b_device, memio_price_window(PACKAGE), &b);
 	KUNIT_EXPECT_EQ(test, a.read, 500);
 	KUNIT_EXPECT_EQ(test, a.write, 500);
 	KUNIT_EXPECT_EQ(test, b.read, 0);
 	KUNIT_EXPECT_EQ(test, b.write, 1500);
 
+	/* Who is late, when all windows since have none, has its own as well. */
+	memio_meter_add(&ma, &a_device, memio_price_window(PACKAGE), &io);
+	memio_price_publish(PACKAGE, &p, &own, true, ktime_get_ns(), 1, true);
+	for (int i = 0; i < MEMIO_WINDOWS + 10; i++)
+		publish(0, 0, 0, false);
+	a = (struct memio_bytes){};
+	memio_meter_read(&ma, &a_device, memio_price_window(PACKAGE), &a);
+	KUNIT_EXPECT_EQ(test, a.read, 1000);
+	KUNIT_EXPECT_EQ(test, a.write, 1000);
+	KUNIT_EXPECT_EQ(test, a.unpriced, 0);
+
 	/* Nor is anything left of it in a window without. */
 	memio_meter_add(&ma, &a_device, memio_price_window(PACKAGE), &io);
 	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1, true);
 	a = (struct memio_bytes){};
-	memio_meter_read(&ma, &a_device, &a);
-	KUNIT_EXPECT_EQ(test, a.read, 500);
-	KUNIT_EXPECT_EQ(test, a.write, 2000);
+	memio_meter_read(&ma, &a_device, memio_price_window(PACKAGE), &a);
+	KUNIT_EXPECT_EQ(test, a.read, 1000);
+	KUNIT_EXPECT_EQ(test, a.write, 2500);
 	list->own = NULL;
 }
 
@@ -485,6 +517,7 @@ static struct kunit_case meter_cases[] = {
 	KUNIT_CASE(meter_shows_what_is_pending),
 	KUNIT_CASE(meter_without_samples),
 	KUNIT_CASE(meter_of_long_ago),
+	KUNIT_CASE(meter_of_a_stale_window),
 	KUNIT_CASE(meter_of_a_late_timer),
 	KUNIT_CASE(meter_that_is_ahead),
 	KUNIT_CASE(meter_of_a_pause),
@@ -652,7 +685,8 @@ static struct memio_bytes total_of(struct memio_device *dev)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		memio_meter_read(&per_cpu_ptr(dev->total, cpu)->meter, dev, &sum);
+		memio_meter_read(&per_cpu_ptr(dev->total, cpu)->meter, dev,
+				 memio_price_window(dev->package), &sum);
 	return sum;
 }
 

@@ -166,7 +166,7 @@ static void free_sums_rcu(struct rcu_head *rcu)
 static void account_read(struct memio_account *a, struct memio_bytes *b)
 {
 	*b = a->carried;
-	memio_meter_read(&a->meter, a->dev, b);
+	memio_meter_read(&a->meter, a->dev, memio_price_window(a->dev->package), b);
 }
 
 /*
@@ -647,7 +647,7 @@ static bool update(struct memio_sums *s, u32 id, u64 now)
 	for (a = s->accounts; a; a = a->next) {
 		a->at[0] = a->at[1];
 		account_read(a, &a->at[1]);
-		trace_memio_update(id, a->dev->name, s->at_ns[1] - s->at_ns[0],
+		trace_memio_update(id, a->dev->name, s->at_ns[0] ? now - s->at_ns[0] : 0,
 				   &a->at[0], &a->at[1]);
 	}
 	return true;

@@ -18,8 +18,10 @@
  * charged together with the lines that they lie in. Prices are remembered for MEMIO_WINDOWS
  * windows, 10 s at the default interval. A meter that nobody touched for longer
  * takes the last price that there was: it is what its device pays now, and only the
- * bytes of a single window can be concerned. Each meter rounds what is priced down, so that
- * a group can have some bytes of memory less than those below it.
+ * bytes of a single window can be concerned. Of these a group and one below it may have
+ * different prices, if a neighbour's charge has touched the one's meter in time. Each meter
+ * rounds what is priced down, so that a group can have some bytes of memory less than those
+ * below it.
  *
  * With the estimator "device" a window has prices of some devices beside the
  * common one, which all others pay (learn.c).
@@ -31,6 +33,7 @@
  * numbers of sampled windows are odd, those of others even (above they are in a row).
  */
 
+#include <linux/bits.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/string.h>
@@ -45,7 +48,7 @@
 #define MEMIO_WINDOW_NS	(MEMIO_OPEN_NS * 3 / 4)
 
 /* Less than what it takes to come round, and more than any processor is stopped for */
-#define MEMIO_AHEAD	(1U << 20)
+#define MEMIO_AHEAD	BIT(20)
 
 struct memio_pricelist memio_prices[MEMIO_PACKAGES];
 
@@ -86,6 +89,7 @@ void memio_price_publish(unsigned int package, const struct memio_price *price,
 	struct memio_pricelist *list = &memio_prices[package];
 	/* Of one that is not sampled it is the next one's, which is open until it is written. */
 	struct memio_window *w = &list->window[place(list->now)];
+	const struct memio_window *last = &list->window[place(before(list->now))];
 	u32 next = sampled ? (list->now + 1) | 1 : (list->now + 2) & ~1;
 
 	/* Late may be the timer, or who was to publish what it has read. */
@@ -95,11 +99,11 @@ void memio_price_publish(unsigned int package, const struct memio_price *price,
 			   valid ? price->to_write : 0, valid ? price->from_read : 0,
 			   valid ? price->from_write : 0);
 	w->valid = valid;
-	if (valid)
-		w->price = *price;
-	w->own = valid && own && list->own;
+	w->known = valid || last->known;
+	w->price = valid ? *price : last->price;
+	w->own = valid ? own && list->own : last->own;
 	if (w->own)
-		list->own[place(list->now)] = *own;
+		list->own[place(list->now)] = valid ? *own : list->own[place(before(list->now))];
 	WRITE_ONCE(list->last_valid, valid);
 	WRITE_ONCE(list->window_ns, window_ns);
 	WRITE_ONCE(list->updated_ns, now_ns);
@@ -130,15 +134,18 @@ static void add_cost(struct memio_bytes *sum, const struct memio_price *p,
 		      at(io->late_lines, p->late_write);
 }
 
-/* What a device pays in a window; false: there is no price. */
-static bool price_of(const struct memio_pricelist *list, u32 window,
-		     const struct memio_device *dev, struct memio_price *p)
+/*
+ * What a device pays in a window, or if it has no price in the last one before it that has;
+ * false: there is none.
+ */
+static bool last_price(const struct memio_pricelist *list, u32 window,
+		       const struct memio_device *dev, struct memio_price *p)
 {
 	const struct memio_window *w = &list->window[place(window)];
 	const struct memio_own *own;
 	int i;
 
-	if (!is_sampled(window) || !w->valid)
+	if (!w->known)
 		return false;
 	*p = w->price;
 	if (!w->own)
@@ -157,31 +164,40 @@ static bool price_of(const struct memio_pricelist *list, u32 window,
 	return true;
 }
 
-/*
- * The last window that has a price, if any of those has that stay for a while; else the last
- * one. That somebody is late should not make bytes unpriced: their group may have been in
- * time, and would have fewer of them than those below it.
- */
-static u32 last_priced(const struct memio_pricelist *list, u32 now)
+/* What a device pays in a window; false: there is no price. */
+static bool price_of(const struct memio_pricelist *list, u32 window,
+		     const struct memio_device *dev, struct memio_price *p)
 {
-	u32 window = before(now);
-
-	for (int i = 0; i < MEMIO_WINDOWS / 2; i++, window -= 2)
-		if (list->window[place(window)].valid)
-			return window;
-	return before(now);
+	return is_sampled(window) && list->window[place(window)].valid &&
+	       last_price(list, window, dev, p);
 }
 
-/* Adds what @io cost, which was charged in a window that is closed. */
+/* Not in the ring any more, or about to be overwritten */
+static bool is_old(u32 window, u32 now)
+{
+	return now - window >= 2 * (MEMIO_WINDOWS - 1);
+}
+
+/*
+ * Adds what @io cost, which was charged in a window that is closed. @now is the one that is
+ * open, or was a while ago: then others have been written since.
+ *
+ * That somebody is late should not make bytes unpriced: their group may have been in time,
+ * and would have fewer of them than those below it.
+ */
 static void add_closed(struct memio_bytes *sum, const struct memio_device *dev,
 		       const struct memio_io *io, u32 window, u32 now)
 {
 	const struct memio_pricelist *list = &memio_prices[dev->package];
+	u32 open = memio_price_window(dev->package);
 	struct memio_price p;
+	bool priced;
 
-	if (is_sampled(window) && now - window >= 2 * (MEMIO_WINDOWS - 1))
-		window = last_priced(list, now);
-	add_cost(sum, price_of(list, window, dev, &p) ? &p : NULL, io);
+	if (!is_sampled(window) || !is_old(window, open))
+		priced = price_of(list, window, dev, &p);
+	else
+		priced = last_price(list, before(is_old(before(now), open) ? open : now), dev, &p);
+	add_cost(sum, priced ? &p : NULL, io);
 }
 
 static bool any_bytes(const struct memio_io *io)
@@ -269,12 +285,12 @@ void memio_meter_add(struct memio_meter *m, const struct memio_device *dev, u32 
 }
 
 /* Gives what is pending its price, or none. The meter's lock is held. */
-static void look(struct memio_meter *m, const struct memio_device *dev)
+static void look(struct memio_meter *m, const struct memio_device *dev, u32 window)
 {
 	const struct memio_pricelist *list = &memio_prices[dev->package];
 	u64 now, updated;
 
-	settle(m, dev, memio_price_window(dev->package));
+	settle(m, dev, window);
 	/* Mostly there is nothing, and the clock need not be asked. */
 	if (!any_bytes(&m->pending))
 		return;
@@ -291,6 +307,7 @@ static void look(struct memio_meter *m, const struct memio_device *dev)
  * memio_meter_read - add what a meter shows to a sum
  * @m:		the meter
  * @dev:	as in memio_meter_add()
+ * @window:	as there: once for a group and those above it
  * @sum:	what it is added to
  *
  * While windows are sampled, what is pending is not in the memory bytes yet: they
@@ -301,13 +318,13 @@ static void look(struct memio_meter *m, const struct memio_device *dev)
  *
  * Context: any; interrupts are turned off.
  */
-void memio_meter_read(struct memio_meter *m, const struct memio_device *dev,
+void memio_meter_read(struct memio_meter *m, const struct memio_device *dev, u32 window,
 		      struct memio_bytes *sum)
 {
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&m->lock, flags);
-	look(m, dev);
+	look(m, dev, window);
 	memio_bytes_add(sum, &m->sum);
 	raw_spin_unlock_irqrestore(&m->lock, flags);
 }
@@ -330,7 +347,7 @@ void memio_meter_join(struct memio_meter *to, struct memio_bytes *carried,
 	u32 window;
 
 	raw_spin_lock_irqsave(&m->lock, flags);
-	look(m, dev);
+	look(m, dev, memio_price_window(dev->package));
 	sum = m->sum;
 	pending = m->pending;
 	window = m->window;

@@ -88,7 +88,8 @@ static void add_task(struct report *r, struct task_struct *p, u64 now)
 	for (a = s->accounts; a; a = a->next) {
 		line = &r->dev[a->dev->id];
 		memio_bytes_add(&line->sum, &a->carried);
-		memio_meter_read(&a->meter, a->dev, &line->sum);
+		memio_meter_read(&a->meter, a->dev, memio_price_window(a->dev->package),
+				 &line->sum);
 		line->bps[0] += rate(a->at[0].to, a->at[1].to, ns);
 		line->bps[1] += rate(a->at[0].from, a->at[1].from, ns);
 		line->bps[2] += rate(a->at[0].read, a->at[1].read, ns);
@@ -110,7 +111,8 @@ static void add_dead(void *arg, struct memio_sums *s)
 	for (a = smp_load_acquire(&s->accounts); a; a = smp_load_acquire(&a->next)) {
 		line = &r->dev[a->dev->id];
 		memio_bytes_add(&line->sum, &a->carried);
-		memio_meter_read(&a->meter, a->dev, &line->sum);
+		memio_meter_read(&a->meter, a->dev, memio_price_window(a->dev->package),
+				 &line->sum);
 	}
 }
 
