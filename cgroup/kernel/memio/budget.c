@@ -45,14 +45,15 @@
  * What is left in slices when the pool is spent is at most what the CPUs would have
  * had of a whole pool, half a period's budget together. This is by how much a limit can be
  * exceeded in a period, beside the last charge of each CPU; what CPUs hold was
- * earned before, so it evens out.
+ * earned before, so it evens out. When the rate is lowered, slices are cut to those of the
+ * new budget: rates of guarantees change with whoever else is active.
  *
  * Arithmetic
  *
  * Rates are kept as bytes per nanosecond with 40 bits behind the point, so nothing divides
  * where bytes are charged. For 1 B/s, the least, that is exact to 0.05 %, for 20 MB/s
  * to 3 in 10^11; rounding is down. What is less than a byte is kept for the next
- * time. With rates up to 2^50 B/s and times up to 2^34 ns (of debts: 2^42) all sums fit.
+ * time. With rates up to 2^50 B/s and times up to 2^42 ns all sums fit.
  */
 
 #include <linux/bits.h>
@@ -117,16 +118,16 @@ void memio_pool_set(struct memio_pool *pool, u64 rate, u64 now_ns, u64 period_ns
 	bool fresh = !before;
 
 	memio_pool_fill(pool, now_ns, period_ns);
-	/* memio_pool_chunk() has no lock. */
-	WRITE_ONCE(pool->step, rate == MEMIO_NO_LIMIT ? 0 :
-		   mul_u64_u64_div_u64(rate, 1ULL << MEMIO_STEP_SHIFT, NSEC_PER_SEC));
+	pool->step = rate == MEMIO_NO_LIMIT ? 0 :
+		     mul_u64_u64_div_u64(rate, 1ULL << MEMIO_STEP_SHIFT, NSEC_PER_SEC);
 	pool->rest = 0;
 	pool->at_ns = now_ns;
-	/* Slices of a higher rate, or of none, are too large. */
+	/* Slices of a higher rate, or of one there was before, may be too large. */
 	if (fresh || pool->step < before)
 		WRITE_ONCE(pool->epoch, pool->epoch + 1);
-	if (fresh || pool->tokens > budget(pool, period_ns))
-		pool->tokens = budget(pool, period_ns);
+	pool->most = budget(pool, period_ns);
+	if (fresh || pool->tokens > pool->most)
+		pool->tokens = pool->most;
 	bound_debt(pool);
 }
 
@@ -175,7 +176,8 @@ u64 memio_pool_take(struct memio_pool *pool, struct memio_slice *slice, u64 byte
 	s64 need = min(bytes, MEMIO_BYTES_MAX), left;
 
 	if (slice->epoch != pool->epoch) {
-		slice->tokens = 0;
+		/* What was earned is not lost each time that somebody else wants a share. */
+		slice->tokens = min(slice->tokens, pool->most >> (1 + cpus_log2));
 		slice->epoch = pool->epoch;
 	}
 	need -= slice->tokens;
@@ -203,19 +205,17 @@ u64 memio_pool_wait_ns(const struct memio_pool *pool)
 
 /**
  * memio_pool_chunk - how much a CPU uses before it should be charged
- * @pool:	the pool
+ * @step:	the pool's, or the least of several; 0: no limit
  * @period_ns:	length of a period
  *
  * A CPU that is charged for so much at a time uses a budget in a few of them: so it is
  * not interrupted often, and doesn't exceed it by more.
  *
- * Context: any, NMI as well; no lock.
+ * Context: any, NMI as well.
  * Return: bytes; U64_MAX if there is no limit.
  */
-u64 memio_pool_chunk(const struct memio_pool *pool, u64 period_ns)
+u64 memio_pool_chunk(u64 step, u64 period_ns)
 {
-	u64 step = READ_ONCE(pool->step);
-
 	if (!step)
 		return U64_MAX;
 	return mul_u64_u64_shr(step, period_ns, MEMIO_STEP_SHIFT + MEMIO_CHUNK_LOG2);

@@ -25,8 +25,8 @@ enum memio_way {
 /* Debt is what is earned in so long, at most, unless the pool says otherwise. */
 #define MEMIO_DEBT_NS		(10ULL * NSEC_PER_SEC)
 #define MEMIO_DEBT_NS_MAX	(3600ULL * NSEC_PER_SEC)
-/* Time between two fills counts up to here, in which any debt is paid. */
-#define MEMIO_FILL_NS_MAX	BIT_ULL(34)
+/* Time between two fills counts up to here, more than any debt takes: it is paid unseen. */
+#define MEMIO_FILL_NS_MAX	BIT_ULL(42)
 
 /**
  * struct memio_pool - what a group may still move in a period
@@ -34,14 +34,16 @@ enum memio_way {
  * @rest:	earned beyond @tokens, in 2^-MEMIO_STEP_SHIFT bytes
  * @at_ns:	earned up to here
  * @tokens:	bytes; below 0 it is debt
+ * @most:	the budget when the rate was set, in bytes
  * @debt_ns:	bound of the debt, up to MEMIO_DEBT_NS_MAX; 0: MEMIO_DEBT_NS
- * @epoch:	changes when the rate is lower than before: slices are void then
+ * @epoch:	changes when the rate is lower than before: slices may be too large then
  */
 struct memio_pool {
 	u64 step;
 	u64 rest;
 	u64 at_ns;
 	s64 tokens;
+	s64 most;
 	u64 debt_ns;
 	u32 epoch;
 };
@@ -86,12 +88,18 @@ static inline bool memio_slice_take(const struct memio_pool *pool,
 	return true;
 }
 
+/* The least of two pools' steps, where 0 is no limit */
+static inline u64 memio_least_step(u64 a, u64 b)
+{
+	return min(a - 1, b - 1) + 1;
+}
+
 void memio_pool_set(struct memio_pool *pool, u64 rate, u64 now_ns, u64 period_ns);
 void memio_pool_fill(struct memio_pool *pool, u64 now_ns, u64 period_ns);
 u64 memio_pool_take(struct memio_pool *pool, struct memio_slice *slice, u64 bytes,
 		    unsigned int cpus_log2);
 u64 memio_pool_wait_ns(const struct memio_pool *pool);
-u64 memio_pool_chunk(const struct memio_pool *pool, u64 period_ns);
+u64 memio_pool_chunk(u64 step, u64 period_ns);
 u64 memio_pool_forgive(struct memio_pool *pool);
 
 int memio_limit_parse(char *text, struct memio_limit_text *line);

@@ -194,7 +194,7 @@ static void bound(struct kunit *test)
 	}
 }
 
-/* Slices shrink, and are void when the rate has changed. */
+/* Slices shrink, and are cut when the rate is lower. */
 static void slices(struct kunit *test)
 {
 	s64 last = S64_MAX;
@@ -218,12 +218,37 @@ static void slices(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, memio_slice_take(&g.pool, &g.slice[0], 1));
 	KUNIT_EXPECT_LE(test, g.pool.tokens, 1000);
 	charge(&g, 0, 1);
-	KUNIT_EXPECT_LE(test, g.slice[0].tokens, 1000 >> 3);
+	KUNIT_EXPECT_LE(test, g.slice[0].tokens, (1000 + (1000 >> 3)) >> 3);
 	/* A higher one takes nothing away. */
 	memio_pool_set(&g.pool, 2000000, g.now, MS);
 	KUNIT_EXPECT_TRUE(test, memio_slice_take(&g.pool, &g.slice[0], 1));
 	memio_pool_set(&g.pool, MEMIO_NO_LIMIT, g.now, MS);
 	KUNIT_EXPECT_FALSE(test, memio_slice_take(&g.pool, &g.slice[0], 1));
+}
+
+/* Rates change whenever somebody else is active: what is earned stays, but what is too much. */
+static void slices_stay(struct kunit *test)
+{
+	struct group g;
+	s64 had;
+
+	begin(&g, 16000001);
+	for (int c = 0; c < CPUS; c++)
+		charge(&g, c, 1);
+	had = g.pool.tokens + in_slices(&g);
+	memio_pool_set(&g.pool, 15900001, g.now, MS);
+	for (int c = 0; c < CPUS; c++)
+		charge(&g, c, 1);
+	KUNIT_EXPECT_GE(test, g.pool.tokens + in_slices(&g), had - had / 50);
+	KUNIT_EXPECT_LE(test, g.pool.tokens + in_slices(&g), had - CPUS);
+	/* Also while there is nothing left but slices */
+	g.pool.tokens = 0;
+	had = in_slices(&g);
+	memio_pool_set(&g.pool, 15800001, g.now, MS);
+	for (int c = 0; c < CPUS; c++)
+		charge(&g, c, 1);
+	KUNIT_EXPECT_GE(test, g.pool.tokens + in_slices(&g), had - had / 50);
+	KUNIT_EXPECT_LE(test, g.pool.tokens + in_slices(&g), had - CPUS);
 }
 
 /* Debt comes first, and only so much of it. */
@@ -265,9 +290,11 @@ static void debt_of_an_hour(struct kunit *test)
 		KUNIT_EXPECT_GT(test, g.forgiven, 0);
 		KUNIT_EXPECT_GE(test, g.pool.tokens, -(s64)(rates[i] * 3600 + 1));
 		KUNIT_EXPECT_LT(test, g.pool.tokens, -(s64)(rates[i] * 3590));
-		/* It is looked at before. */
-		KUNIT_EXPECT_LE(test, memio_pool_wait_ns(&g.pool),
-				MEMIO_FILL_NS_MAX + 2 * NSEC_PER_SEC);
+		/* A part in 2000: rates are rounded */
+		KUNIT_EXPECT_LE(test, memio_pool_wait_ns(&g.pool), 3602 * NSEC_PER_SEC);
+		/* Who does nothing meanwhile is not filled, and has paid it all the same. */
+		fill(&g, 3602 * NSEC_PER_SEC);
+		KUNIT_EXPECT_GT(test, g.pool.tokens, 0);
 	}
 }
 
@@ -282,14 +309,19 @@ static void chunks(struct kunit *test)
 			u64 most = mul_u64_u64_div_u64(rates[i], period, NSEC_PER_SEC), chunk;
 
 			begin(&g, rates[i]);
-			chunk = memio_pool_chunk(&g.pool, period);
+			chunk = memio_pool_chunk(g.pool.step, period);
 			KUNIT_EXPECT_LE_MSG(test, chunk * 4, most, "%llu", rates[i]);
 			KUNIT_EXPECT_GE_MSG(test, chunk * 4 + 4 + most / 2000, most, "%llu",
 					    rates[i]);
 		}
 	}
 	memio_pool_set(&g.pool, MEMIO_NO_LIMIT, g.now, MS);
-	KUNIT_EXPECT_EQ(test, memio_pool_chunk(&g.pool, MS), U64_MAX);
+	KUNIT_EXPECT_EQ(test, memio_pool_chunk(g.pool.step, MS), U64_MAX);
+
+	KUNIT_EXPECT_EQ(test, memio_least_step(0, 0), 0);
+	KUNIT_EXPECT_EQ(test, memio_least_step(0, 7), 7);
+	KUNIT_EXPECT_EQ(test, memio_least_step(7, 0), 7);
+	KUNIT_EXPECT_EQ(test, memio_least_step(8, 7), 7);
 }
 
 /* A limit that is written anew keeps its debt, unless it could not be paid in time. */
@@ -474,6 +506,7 @@ static struct kunit_case budget_cases[] = {
 	KUNIT_CASE(slices),
 	KUNIT_CASE(debt),
 	KUNIT_CASE(debt_of_an_hour),
+	KUNIT_CASE(slices_stay),
 	KUNIT_CASE(chunks),
 	KUNIT_CASE(rates),
 	KUNIT_CASE(no_starvation),

@@ -53,6 +53,8 @@
 #include "limit.h"
 #include "share.h"
 
+#define MEMIO_REBALANCE_PART	10	/* of a CPU's time, at most */
+
 /* What each package's memory gives; 0: nobody knows, and so nothing is shared. */
 static u64 guaranteed;
 
@@ -72,11 +74,19 @@ static DEFINE_PER_CPU(struct memio_slice, all_slice);
 bool memio_regulated __read_mostly;
 
 static void rebalance_fn(struct work_struct *work);
-static DECLARE_WORK(rebalance_work, rebalance_fn);
+static DECLARE_DELAYED_WORK(rebalance_work, rebalance_fn);
+static unsigned long next_rebalance = INITIAL_JIFFIES;
 
+/*
+ * It goes through all groups: at once, as until then who is new has no share that it could
+ * spend, but if there are so many that it takes long, not all the time.
+ */
 static void rebalance_irq_fn(struct irq_work *work)
 {
-	queue_work(system_unbound_wq, &rebalance_work);
+	unsigned long now = jiffies, next = READ_ONCE(next_rebalance);
+
+	queue_delayed_work(system_unbound_wq, &rebalance_work,
+			   time_before(now, next) ? next - now : 0);
 }
 
 static DEFINE_IRQ_WORK(rebalance_irq, rebalance_irq_fn);
@@ -179,7 +189,7 @@ bool memio_share_charge(struct memio_cgroup *g, u64 bytes, u64 span_ns)
 	if (!READ_ONCE(g->charged))
 		WRITE_ONCE(g->charged, 1);
 	if (unlikely(!READ_ONCE(g->active))) {
-		if (g != &memio_root)
+		if (g != &memio_root && !delayed_work_pending(&rebalance_work))
 			irq_work_queue(&rebalance_irq);
 		return false;
 	}
@@ -378,8 +388,12 @@ static void changed(void)
 
 static void rebalance_fn(struct work_struct *work)
 {
+	unsigned long begun;
+
 	guard(mutex)(&memio_limit_mutex);
+	begun = jiffies;
 	changed();
+	WRITE_ONCE(next_rebalance, jiffies + MEMIO_REBALANCE_PART * (jiffies - begun));
 }
 
 /**

@@ -30,8 +30,8 @@
  * root's pool has more than what the groups will charge within their own rates in a
  * period (it borrows). So
  *
- * - a group that wants no more than its own rate is never stopped: whoever borrows takes
- *   nothing of its pool, and there is nothing that a donor had to be given back;
+ * - a group that wants no more than its own rate is never stopped for others: whoever borrows
+ *   takes nothing of its pool, and there is nothing that a donor had to be given back;
  * - whoever borrows is stopped as soon as others use their own: all that there may be too
  *   much of is the root's pool, a period's budget;
  * - what is not used is there for others, at once if it was foreseen, and in any case
