@@ -17,6 +17,10 @@
  * the sampler flushes its own CPU's. It shows only in the time, by up to
  * MEMIO_STOCK bytes for each entry, at which bytes meet a price.
  *
+ * Limits do not wait for so much: a group would be three periods of 20 MB/s late. They are
+ * charged at once, but for what is small, descriptors and little packets, which waits for the
+ * next charge, or until there are MEMIO_DUE bytes of it.
+ *
  * A stock is its CPU's alone; interrupts are off while it is touched, as charges
  * come from tasks, softirqs and (completions) interrupts.
  */
@@ -48,7 +52,8 @@ struct stock_entry {
 	struct memio_move claim;
 	u32 late;
 	u32 late_lines;
-};
+	struct memio_due due;	/* of @owner's */
+} __aligned(64);	/* all of it is touched when limits are charged */
 
 /* What CPUs read themselves, for one owner */
 struct cpu_entry {
@@ -62,6 +67,44 @@ struct stock {
 };
 
 static DEFINE_PER_CPU_ALIGNED(struct stock, stocks);
+
+/**
+ * memio_due_add - gather what is small
+ * @due:	what there is
+ * @io:		what comes; then all of it, if that is to be charged
+ * @least:	so many bytes are, in whole lines or not, up to MEMIO_DUE
+ *
+ * Context: any; one at a time for each @due.
+ * Return: whether @io is to be charged, and nothing is due any more.
+ */
+bool memio_due_add(struct memio_due *due, struct memio_io *io, unsigned int least)
+{
+	io->to += due->to;
+	io->from += due->from;
+	io->late += due->late;
+	io->to_lines += due->to_lines;
+	io->from_lines += due->from_lines;
+	io->late_lines += due->late_lines;
+	if (io->to_lines + io->from_lines + io->late_lines >= least ||
+	    io->to + io->from + io->late >= least) {
+		*due = (struct memio_due){};
+		return true;
+	}
+	due->to = io->to;
+	due->from = io->from;
+	due->late = io->late;
+	due->to_lines = io->to_lines;
+	due->from_lines = io->from_lines;
+	due->late_lines = io->late_lines;
+	return false;
+}
+
+/* Charges limits with @io, and what is due, unless it is little. Interrupts are off. */
+static void charge_limits(struct stock_entry *e, struct memio_io io, unsigned int least)
+{
+	if (memio_due_add(&e->due, &io, least))
+		__memio_limit_charge_io(e->owner, e->dev, &io);
+}
 
 /* Hands an entry on and empties it. Interrupts are off. */
 static void flush_entry(struct stock_entry *e)
@@ -87,6 +130,8 @@ static void flush_entry(struct stock_entry *e)
 	};
 	if (io.to || io.from || io.late)
 		memio_owner_charge(e->owner, dev, window, &io);
+	if (memio_limits_on())
+		charge_limits(e, (struct memio_io){}, 1);
 	memset(e, 0, sizeof(*e));
 }
 
@@ -116,21 +161,17 @@ static void add_move(struct memio_move *sum, const struct memio_move *move)
 	sum->from_lines += move->from_lines;
 }
 
-/* What is limited doesn't wait until a stock is full. Interrupts are off. */
-static void charge_limits(u16 dev, u32 owner, bool late, const struct memio_move *claim)
+/* What limits are charged with; @late: it has moved before. */
+static struct memio_io limited(const struct memio_move *claim, bool late)
 {
-	struct memio_io io = {};
-
-	if (late) {
-		io.late = claim->from;
-		io.late_lines = claim->from_lines;
-	} else {
-		io.to = claim->to;
-		io.from = claim->from;
-		io.to_lines = claim->to_lines;
-		io.from_lines = claim->from_lines;
-	}
-	__memio_limit_charge_io(owner, dev, &io);
+	if (late)
+		return (struct memio_io){ .late = claim->from, .late_lines = claim->from_lines };
+	return (struct memio_io){
+		.to = claim->to,
+		.from = claim->from,
+		.to_lines = claim->to_lines,
+		.from_lines = claim->from_lines,
+	};
 }
 
 /* See memio_charge(). @limits: they have not been charged with it before. */
@@ -161,11 +202,12 @@ static void charge(u16 dev, u32 owner, const struct memio_move *total,
 		e->late += claim->from;
 		e->late_lines += claim->from_lines;
 	}
+	/* Before it is emptied, and its owner forgotten. */
+	if (memio_limits_on() && claim && limits)
+		charge_limits(e, limited(claim, !total), MEMIO_DUE);
 	if (unlikely(e->total.to + e->total.from >= MEMIO_STOCK ||
 		     e->claim.to + e->claim.from + e->late >= MEMIO_STOCK))
 		flush_entry(e);
-	if (memio_limits_on() && claim && limits)
-		charge_limits(dev, owner, !total, claim);
 	local_irq_restore(flags);
 }
 

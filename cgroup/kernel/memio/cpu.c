@@ -77,6 +77,7 @@
 #include <linux/init.h>
 #include <linux/irq_work.h>
 #include <linux/jiffies.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
@@ -306,6 +307,24 @@ static void charge_line(struct memio_cpu *c, enum memio_cpu_line line, u32 lines
 	WRITE_ONCE(c->line[line].write, c->line[line].write + b.write);
 }
 
+/*
+ * As perf_event_read_local() of what is known to be this CPU's own, pinned, and of no task: at
+ * each switch and interrupt, what that asks for would be half of the work. Interrupts are off,
+ * so that nobody else schedules it; in the error state it is on no CPU. One that perf has
+ * stopped, as it overflowed too often, was brought up to date then; if it has to go to another
+ * counter meanwhile, that one's value is not its own.
+ */
+static bool cpu_counted(struct perf_event *event, u64 *count)
+{
+	lockdep_assert_irqs_disabled();
+	if (unlikely(READ_ONCE(event->oncpu) != smp_processor_id()))
+		return false;
+	if (likely(!(event->hw.state & PERF_HES_STOPPED)))
+		event->pmu->read(event);
+	*count = local64_read(&event->count);
+	return true;
+}
+
 /* Lines that were read since the last time; 0 as well if this is not known. */
 static u32 cpu_read(struct memio_cpu *c)
 {
@@ -314,7 +333,7 @@ static u32 cpu_read(struct memio_cpu *c)
 
 	if (unlikely(!event))
 		return 0;
-	if (unlikely(perf_event_read_local(event, &count, NULL, NULL))) {
+	if (unlikely(!cpu_counted(event, &count))) {
 		WRITE_ONCE(c->lost, true);
 		return 0;
 	}

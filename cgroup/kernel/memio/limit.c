@@ -16,8 +16,8 @@
  *
  * What is charged
  *
- * IO bytes when they are charged to their owner (charge.c), not by way of the stock, whose
- * 64 KiB are three periods of 20 MB/s. They are turned into memory bytes at the last price
+ * IO bytes when they are charged to their owner (charge.c), not when the stock is full, whose
+ * 64 KiB are three periods of 20 MB/s; only less than MEMIO_DUE waits there. They are turned into memory bytes at the last price
  * that is known; no price is more than a memory byte for each IO byte and direction, so
  * that a mistaken estimate can't stop a group for good. Without counters
  * an IO byte is a memory byte, or free if that is set. What is written to files on a disk is
@@ -214,14 +214,28 @@ static int take_line(struct memio_limits *l, struct memio_line *line, u64 read, 
 	return (ways ? CHARGED : 0) | (spent ? SPENT : 0);
 }
 
-/* A pool is spent. */
+/*
+ * Whether a group, or one above it, was let go for a moment whatever it owes. That moment is
+ * also its (let_go_below()).
+ */
+static bool has_grace(struct memio_limits *l)
+{
+	struct memio_cgroup *g;
+	u64 grace;
+
+	for (g = l->group; g; g = memio_cgroup_parent(g)) {
+		l = memio_limits_of(g);
+		grace = l ? READ_ONCE(l->grace_ns) : 0;
+		if (grace && (s64)(ktime_get_ns() - grace) < 0)
+			return true;
+	}
+	return false;
+}
+
+/* A pool is spent. In RCU's read side */
 static void stop(struct memio_limits *l)
 {
-	u64 grace = READ_ONCE(l->grace_ns);
-
-	if (READ_ONCE(l->stopped_ns))
-		return;
-	if (grace && (s64)(ktime_get_ns() - grace) < 0)
+	if (READ_ONCE(l->stopped_ns) || has_grace(l))
 		return;
 	/* First, or who lets it go at once counts one too few. */
 	atomic_inc(&memio_nr_stopped);
@@ -230,6 +244,17 @@ static void stop(struct memio_limits *l)
 		return;
 	}
 	irq_work_queue(&l->stop);
+}
+
+/* Whether anything that a group moves is charged to a limit, or may be. In RCU's read side */
+static bool has_limits(const struct memio_cgroup *g)
+{
+	if (READ_ONCE(memio_regulated))
+		return true;
+	for (; g; g = memio_cgroup_parent(g))
+		if (memio_limits_of(g))
+			return true;
+	return false;
 }
 
 /* Return: whether there was any limit, or share. */
@@ -280,6 +305,10 @@ void __memio_limit_charge_io(u32 owner, u16 id, const struct memio_io *io)
 {
 	u64 read, write;
 
+	/* Others' limits should cost those who have none next to nothing. */
+	scoped_guard(rcu)
+		if (!has_limits(memio_owner_group(owner)))
+			return;
 	if (lifted())
 		return;
 	memio_price_bounded(memio_device(id), io, &read, &write);
@@ -325,16 +354,6 @@ void __memio_limit_charge_cpu(u32 owner, u32 lines)
 	charge(owner, MEMIO_LIMIT_CPU, 0, b.read, b.write, cpu_span_ns());
 }
 
-static u64 line_chunk(const struct memio_line *line, u64 least)
-{
-	if (READ_ONCE(line->ways)) {
-		for (int way = 0; way < MEMIO_WAYS; way++)
-			least = min(least, memio_pool_chunk(&line->pool[way],
-							    memio_period_ns()));
-	}
-	return least;
-}
-
 /**
  * memio_limit_chunk - how much may be read for an owner before it should be charged
  * @owner:	for whom
@@ -347,7 +366,7 @@ u64 memio_limit_chunk(u32 owner, bool *stopped)
 {
 	struct memio_cgroup *g;
 	struct memio_limits *l;
-	u64 least = U64_MAX;
+	u64 step = 0;
 
 	*stopped = false;
 	guard(rcu)();
@@ -355,12 +374,12 @@ u64 memio_limit_chunk(u32 owner, bool *stopped)
 		l = memio_limits_of(g);
 		if (!l)
 			continue;
-		least = line_chunk(&l->line[MEMIO_LIMIT_CPU], least);
-		least = line_chunk(&l->line[MEMIO_LIMIT_TOTAL], least);
-		least = line_chunk(&l->share, least);
+		step = memio_least_step(step, READ_ONCE(l->line[MEMIO_LIMIT_CPU].least));
+		step = memio_least_step(step, READ_ONCE(l->line[MEMIO_LIMIT_TOTAL].least));
+		step = memio_least_step(step, READ_ONCE(l->share.least));
 		*stopped |= READ_ONCE(l->stopped_ns);
 	}
-	return least;
+	return memio_pool_chunk(step, memio_period_ns());
 }
 
 /* ---- stopping ---- */
@@ -419,6 +438,21 @@ static void let_go(struct memio_limits *l)
 }
 
 /*
+ * What is below a group that runs for a moment does so, too, whatever it owes: or its own
+ * moments might all be in the other's stops.
+ */
+static void let_go_below(struct memio_limits *above)
+{
+	struct memio_limits *l;
+
+	guard(rcu)();
+	list_for_each_entry_rcu(l, &memio_all_limits, list)
+		if (l != above && READ_ONCE(l->stopped_ns) &&
+		    cgroup_is_descendant(l->group->css.cgroup, above->group->css.cgroup))
+			let_go(l);
+}
+
+/*
  * If there is something in all pools the group runs, else it is looked at again when
  * there should be. Not more often than four times in a period: who is let go should get
  * somewhere. And after MEMIO_STOP_NS_MAX it runs whatever it owes, for MEMIO_GRACE_NS, as else
@@ -441,6 +475,7 @@ static void look(struct memio_limits *l)
 	stopped = ktime_get_ns() - since;
 	if (wait && stopped >= MEMIO_STOP_NS_MAX) {
 		WRITE_ONCE(l->grace_ns, ktime_get_ns() + MEMIO_GRACE_NS);
+		let_go_below(l);
 		wait = 0;
 	}
 	if (!wait) {
@@ -594,6 +629,7 @@ static int line_prepare(struct memio_line *line, gfp_t gfp)
 void memio_line_set(struct memio_line *line, const u64 *rate)
 {
 	unsigned long ways = 0;
+	u64 least = 0;
 
 	scoped_guard(raw_spinlock_irqsave, &line->lock) {
 		for (int way = 0; way < MEMIO_WAYS; way++) {
@@ -605,8 +641,10 @@ void memio_line_set(struct memio_line *line, const u64 *rate)
 				continue;
 			memio_pool_set(&line->pool[way], rate[way], ktime_get_ns(),
 				       line_keeps_ns(line, 0));
+			least = memio_least_step(least, line->pool[way].step);
 		}
 	}
+	WRITE_ONCE(line->least, least);
 	/* Pairs with the acquire in take_line(). */
 	smp_store_release(&line->ways, ways);
 }

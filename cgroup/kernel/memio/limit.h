@@ -36,6 +36,7 @@ struct memio_slices {
  * @lock:	around @pool
  * @cpus:	CPUs are charged here, too
  * @ways:	those that have a limit, a bit each
+ * @least:	the least of their pools' steps; 0: none has a limit
  * @pool:	what is left of them
  * @slices:	what CPUs have taken; NULL: there never was a limit
  */
@@ -44,6 +45,7 @@ struct memio_line {
 	raw_spinlock_t lock;
 	bool cpus;
 	unsigned long ways;
+	u64 least;
 	struct memio_pool pool[MEMIO_WAYS];
 	struct memio_slices __percpu *slices;
 };
