@@ -17,7 +17,7 @@ static void usage(FILE *to)
 {
 	fputs("usage: memio active run [OPTION...] -- COMMAND [ARG...]\n"
 	      "       memio active calibrate|probe [OPTION...]\n"
-	      "       memio active predict [--llc SIZE] [--bandwidth SIZE] [FILE]\n"
+	      "       memio active predict [--llc SIZE] [--bandwidth SIZE] [--dma RATE] [FILE]\n"
 	      "       memio active plot -o PICTURE [FILE]\n"
 	      "\n"
 	      "What does an application need? Takes cache (CSThr) and bandwidth (BWThr) away from\n"
@@ -33,6 +33,7 @@ static void usage(FILE *to)
 	      "  --storage N         up to N CSThr, 0 to 5 (default 5; of probe: 0)\n"
 	      "  --bandwidth N       up to N BWThr, 0 to 3 (default 3; of probe: 0)\n"
 	      "  --reps N            runs of each combination (default 3)\n"
+	      "  --pace RATE         a BWThr takes no more than so many bytes a second\n"
 	      "  --axes              no combinations: one kind at a time\n"
 	      "  -o, --output FILE   results, JSON (default " ACTIVE_FILE "; calibrate: none)\n"
 	      "  --fresh             begin anew, whatever is in it\n"
@@ -45,10 +46,12 @@ static void usage(FILE *to)
 	      "  --cpu N             on this CPU (default: the last)\n"
 	      "  --caches L1,L2,L3   sizes, if the machine does not say the right ones\n"
 	      "  --misses rCODE      event that counts misses of the last cache\n"
-	      "  --strict            refuse what takes from both resources at once\n"
+	      "  --strict            refuse what takes from both resources at once; calibrate:\n"
+	      "                      fail where that is so\n"
 	      "  --any-status        COMMAND may fail\n"
 	      "  --show              COMMAND's output; on standard error with --json\n"
-	      "  --dma RATE[,RATE]   beside devices that move so many bytes a second, too\n"
+	      "  --dma RATE[,RATE]   beside devices that move so many bytes a second, too;\n"
+	      "                      predict: one rate, of or between those that were run\n"
 	      "  --disk DEVICE, --file FILE, --host ADDRESS\n"
 	      "                      with which: reads and writes with O_DIRECT, or UDP\n"
 	      "  --direction D       from (the device; default) or to it\n"
@@ -102,6 +105,11 @@ static bool find_place(struct active *a, bool io)
 			 (unsigned long long)a->at.bytes[LLC] >> 20, PATTERN_MAX >> 23);
 		good = false;
 	}
+	/* Its core's own L2 is as large as the command's. */
+	if (good && a->storage && interference_bytes(a, STORAGE) <= a->at.bytes[L2])
+		complain("a CSThr has %llu KiB, and its core's own L2 %llu: it may leave the last cache alone. Are the sizes of the caches right? See --caches",
+			 (unsigned long long)interference_bytes(a, STORAGE) >> 10,
+			 (unsigned long long)a->at.bytes[L2] >> 10);
 	hwloc_topology_destroy(topology);
 	hwloc_bitmap_free(allowed);
 	return good;
@@ -172,7 +180,7 @@ static bool may_replace(const struct active *a)
 	return good;
 }
 
-static int just_calibrate(struct active *a)
+static int calibrate_it(const struct active *a)
 {
 	struct run r = { .calibrated = true };
 
@@ -191,21 +199,34 @@ static int just_calibrate(struct active *a)
 	} else {
 		calibration_print(a, &r.calibration);
 	}
-	return STATUS_OK;
+	return !a->strict || kinds_are_apart(a, &r.calibration) ? STATUS_OK : STATUS_FAILED;
+}
+
+static int just_calibrate(const struct active *a)
+{
+	struct lock lock = { .fd = -1 };
+	int status;
+
+	if (a->file && !run_lock(a->file, &lock))
+		return STATUS_FAILED;
+	status = calibrate_it(a);
+	run_unlock(&lock);
+	return status;
 }
 
 enum {
-	OPT_STORAGE = 256, OPT_BANDWIDTH, OPT_REPS, OPT_AXES, OPT_FRESH, OPT_CALIBRATION, OPT_QUICK,
-	OPT_METRIC, OPT_THRESHOLD, OPT_PROCESSES, OPT_CORES, OPT_CPU, OPT_CACHES, OPT_MISSES,
-	OPT_STRICT, OPT_ANY, OPT_SHOW, OPT_DMA, OPT_DISK, OPT_FILE, OPT_HOST, OPT_DIRECTION,
-	OPT_OVERWRITE, OPT_BUFFER, OPT_ADDITIONS, OPT_MARK, OPT_LLC, OPT_JSON, OPT_QUIET,
-	OPT_VERBOSE
+	OPT_STORAGE = 256, OPT_BANDWIDTH, OPT_REPS, OPT_AXES, OPT_FRESH, OPT_CALIBRATION,
+	OPT_QUICK, OPT_METRIC, OPT_PACE, OPT_THRESHOLD, OPT_PROCESSES, OPT_CORES, OPT_CPU,
+	OPT_CACHES, OPT_MISSES, OPT_STRICT, OPT_ANY, OPT_SHOW, OPT_DMA, OPT_DISK, OPT_FILE,
+	OPT_HOST, OPT_DIRECTION, OPT_OVERWRITE, OPT_BUFFER, OPT_ADDITIONS, OPT_MARK, OPT_LLC,
+	OPT_JSON, OPT_QUIET, OPT_VERBOSE
 };
 
 static const struct option options[] = {
 	{ "storage", required_argument, NULL, OPT_STORAGE },
 	{ "bandwidth", required_argument, NULL, OPT_BANDWIDTH },
 	{ "reps", required_argument, NULL, OPT_REPS },
+	{ "pace", required_argument, NULL, OPT_PACE },
 	{ "axes", no_argument, NULL, OPT_AXES },
 	{ "output", required_argument, NULL, 'o' },
 	{ "fresh", no_argument, NULL, OPT_FRESH },
@@ -241,34 +262,105 @@ static const struct option options[] = {
 /* What the subcommands' defaults and their limits depend on */
 struct asked {
 	int storage;
-	bool reps, additions;
 	const char *bandwidth_text, *llc;
+	uint64_t given;				/* a bit for each of what whose[] has */
 };
 
-/* Of an option of another subcommand nobody is to think that it did something. */
-static bool are_its_own(const struct active *a, const struct asked *asked, const char *what)
+enum { RUN = 1, CALIBRATE = 2, PROBE = 4, PREDICT = 8, PLOT = 16 };
+
+#define MEASURES (RUN | CALIBRATE | PROBE)
+
+static const struct {
+	const char *name;
+	unsigned int bit;
+} subcommands[] = {
+	{ "run", RUN }, { "calibrate", CALIBRATE }, { "probe", PROBE }, { "predict", PREDICT },
+	{ "plot", PLOT },
+};
+
+/* Which of them an option means something to; --quiet and --verbose mean no harm to any */
+static const struct {
+	int option;
+	unsigned int of;
+	const char *hint;
+} whose[] = {
+	{ OPT_STORAGE, MEASURES, NULL },
+	{ OPT_BANDWIDTH, MEASURES | PREDICT, NULL },
+	{ OPT_REPS, RUN, NULL },
+	{ OPT_PACE, RUN | CALIBRATE, NULL },
+	{ OPT_AXES, RUN, NULL },
+	{ 'o', RUN | CALIBRATE | PLOT, "; the others have --json" },
+	{ OPT_FRESH, RUN | CALIBRATE, NULL },
+	{ OPT_CALIBRATION, RUN, NULL },
+	{ OPT_QUICK, MEASURES, NULL },
+	{ OPT_METRIC, RUN | PREDICT | PLOT, NULL },
+	{ OPT_THRESHOLD, RUN, NULL },
+	{ OPT_PROCESSES, RUN, NULL },
+	{ OPT_CORES, MEASURES, NULL },
+	{ OPT_CPU, MEASURES, NULL },
+	{ OPT_CACHES, MEASURES, NULL },
+	{ OPT_MISSES, MEASURES, NULL },
+	{ OPT_STRICT, RUN | CALIBRATE, NULL },
+	{ OPT_ANY, RUN, NULL },
+	{ OPT_SHOW, RUN, NULL },
+	{ OPT_DMA, RUN | PREDICT, NULL },
+	{ OPT_DISK, RUN, NULL },
+	{ OPT_FILE, RUN, NULL },
+	{ OPT_HOST, RUN, NULL },
+	{ OPT_DIRECTION, RUN, NULL },
+	{ OPT_OVERWRITE, RUN, NULL },
+	{ OPT_BUFFER, PROBE, NULL },
+	{ OPT_ADDITIONS, PROBE, NULL },
+	{ OPT_MARK, PROBE, NULL },
+	{ OPT_LLC, PREDICT, "; the caches' sizes are --caches L1,L2,L3" },
+	{ OPT_JSON, MEASURES | PREDICT, NULL },
+};
+
+#define WHOSE	(sizeof(whose) / sizeof(*whose))
+#define SUBCOMMANDS	(sizeof(subcommands) / sizeof(*subcommands))
+
+static void note_given(struct asked *asked, int opt)
 {
-	const bool probing = !strcmp(what, "probe"), running = !strcmp(what, "run");
-	const struct {
-		bool given;
-		const char *option, *of;
-	} others[] = {
-		{ asked->llc, "--llc", "predict; the caches' sizes are --caches L1,L2,L3" },
-		{ probing && a->file, "-o", "run and calibrate; probe has --json" },
-		{ !probing && a->mark, "--mark", "probe" },
-		{ !probing && a->buffer, "--buffer", "probe" },
-		{ !probing && asked->additions, "--additions", "probe" },
-		{ !running && a->bubble.rates, "--dma", "run" },
-		{ !running && asked->reps, "--reps", "run" },
-		{ !running && a->metric, "--metric", "run, predict and plot" },
-		{ !running && a->calibration, "--calibration", "run" },
-	};
 	size_t i;
 
-	for (i = 0; i < sizeof(others) / sizeof(*others); i++) {
-		if (!others[i].given)
+	for (i = 0; i < WHOSE; i++)
+		if (whose[i].option == opt)
+			asked->given |= 1ull << i;
+}
+
+/* "run, calibrate and plot" */
+static void names_of(unsigned int of, char *text, size_t size)
+{
+	size_t i, at = 0;
+
+	*text = '\0';
+	for (i = 0; i < SUBCOMMANDS; i++) {
+		if (!(of & subcommands[i].bit))
 			continue;
-		complain("%s: %s is of %s", what, others[i].option, others[i].of);
+		of &= ~subcommands[i].bit;
+		at += snprintf(text + at, size - at, "%s%s", !at ? "" : of ? ", " : " and ",
+			       subcommands[i].name);
+	}
+}
+
+/* Of an option of another subcommand nobody is to think that it did something. */
+static bool are_its_own(const struct asked *asked, const char *what)
+{
+	const struct option *o;
+	unsigned int me = 0;
+	char names[64];
+	size_t i;
+
+	for (i = 0; i < SUBCOMMANDS; i++)
+		if (!strcmp(subcommands[i].name, what))
+			me = subcommands[i].bit;
+	for (i = 0; i < WHOSE; i++) {
+		if (!(asked->given & 1ull << i) || whose[i].of & me)
+			continue;
+		for (o = options; o->val != whose[i].option; o++)
+			;
+		names_of(whose[i].of, names, sizeof(names));
+		complain("%s: --%s is of %s%s", what, o->name, names, whose[i].hint ?: "");
 		return false;
 	}
 	return true;
@@ -282,6 +374,17 @@ static bool buffer_size(const char *text, uint64_t *bytes)
 	if (!*end && *bytes >= PATTERN_MIN && *bytes <= PATTERN_MAX)
 		return true;
 	complain("--buffer '%s': from %uM to %lluG", text, PATTERN_MIN >> 20, PATTERN_MAX >> 30);
+	return false;
+}
+
+static bool pace_of(const char *text, double *pace)
+{
+	const char *end;
+
+	*pace = size_of(text, &end);
+	if (!*end && *pace >= PACE_MIN)
+		return true;
+	complain("--pace '%s': bytes a second, %uM or more", text, PACE_MIN >> 20);
 	return false;
 }
 
@@ -315,6 +418,7 @@ static bool option(struct active *a, struct asked *asked, int opt)
 	static const char *const directions[] = { "from", "to" };
 	unsigned long n = 0;
 
+	note_given(asked, opt);
 	switch (opt) {
 	case OPT_STORAGE:
 		if (!number("storage", optarg, 0, STORAGE_MAX, &n))
@@ -329,7 +433,6 @@ static bool option(struct active *a, struct asked *asked, int opt)
 		if (!number("reps", optarg, 1, STATISTICS_MAX, &n))
 			return false;
 		a->repetitions = n;
-		asked->reps = true;
 		return true;
 	case OPT_THRESHOLD:
 		if (!number("threshold", optarg, 1, 1000, &n))
@@ -355,7 +458,6 @@ static bool option(struct active *a, struct asked *asked, int opt)
 		if (!number("additions", optarg, 0, 10000, &n))
 			return false;
 		a->additions = n;
-		asked->additions = true;
 		return true;
 	case OPT_BUFFER:
 		return buffer_size(optarg, &a->buffer);
@@ -395,6 +497,8 @@ static bool option(struct active *a, struct asked *asked, int opt)
 	case OPT_LLC:
 		asked->llc = optarg;
 		return true;
+	case OPT_PACE:
+		return pace_of(optarg, &a->pace);
 	case OPT_AXES:
 		a->axes = true;
 		return true;
@@ -433,6 +537,8 @@ static int measure_it(struct active *a, const struct asked *asked, const char *w
 	const bool probing = !strcmp(what, "probe"), running = !strcmp(what, "run");
 	unsigned long n;
 
+	if (!are_its_own(asked, what))
+		return STATUS_USAGE;
 	a->storage = asked->storage >= 0 ? asked->storage : probing ? 0 : STORAGE_MAX;
 	a->bandwidth = probing ? 0 : BANDWIDTH_MAX;
 	if (asked->bandwidth_text) {
@@ -440,8 +546,6 @@ static int measure_it(struct active *a, const struct asked *asked, const char *w
 			return STATUS_USAGE;
 		a->bandwidth = n;
 	}
-	if (!are_its_own(a, asked, what))
-		return STATUS_USAGE;
 	if (running && !argc) {
 		complain("run: of which command? 'memio active run -- COMMAND'");
 		return STATUS_USAGE;
@@ -505,10 +609,9 @@ int cmd_active(int argc, char **argv)
 
 		if (argc > 1)
 			complain("%s: one file", what);
-		else if (!strcmp(what, "plot"))
-			status = plot(&a, file, a.file);
-		else
-			status = predict(&a, asked.llc, asked.bandwidth_text, file);
+		else if (are_its_own(&asked, what))
+			status = !strcmp(what, "plot") ? plot(&a, file, a.file) :
+				 predict(&a, asked.llc, asked.bandwidth_text, file);
 	} else if (!strcmp(what, "run") || !strcmp(what, "calibrate") || !strcmp(what, "probe")) {
 		status = measure_it(&a, &asked, what, argc, argv);
 	} else {

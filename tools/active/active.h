@@ -12,6 +12,7 @@
  *	model.c		hits <-> cache
  *	calibrate.c	interferers -> how much they leave
  *	run.c		a command among interferers -> samples
+ *	family.c	the command's processes
  *	result.c	samples <-> a file;	surface.c	samples -> bounds, predictions
  *	plot.c		-> figures
  *	progress.c, active.c: the command, and what it says meanwhile
@@ -20,6 +21,7 @@
 #define MEMIO_ACTIVE_H
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -34,6 +36,8 @@
 #define ACTIVE_FILE	"memio-active.json"
 #define PROCESSES_MAX	4096
 #define BUBBLE_MAX	4		/* rates of DMA, none included */
+#define ENOUGH		0.9		/* of what was to be; with less of it, that is said */
+#define PACE_MIN	(1u << 20)	/* with less, calibrating takes a minute a BWThr */
 #define L2		(PLACE_LEVELS - 2)
 #define LLC		(PLACE_LEVELS - 1)
 
@@ -45,6 +49,7 @@
 struct loop {
 	char *buffer;
 	uint64_t bytes;
+	uint64_t end;			/* BWThr: ends after so many lines of each buffer */
 	volatile bool stop;
 	char apart[64];
 	volatile uint64_t done;		/* lines, or accesses */
@@ -66,11 +71,12 @@ enum kind { STORAGE, BANDWIDTH, STREAM, KINDS };
 /**
  * struct usage - what interferers of a kind did in a time
  * @ns:		how long they were running, on the average
+ * @least_ns:	the one that was running least; negative: there is none, or they rest (--pace)
  * @done:	lines or accesses
  * @misses:	of the last cache; negative: not counted
  */
 struct usage {
-	double ns, done, misses;
+	double ns, least_ns, done, misses;
 };
 
 /* What the options say, and what was found of the machine */
@@ -83,6 +89,7 @@ struct active {
 	uint64_t buffer;		/* the only one to probe with; 0: several */
 	uint64_t miss_event;		/* raw; 0: the processor's own */
 	double threshold;
+	double pace;			/* bytes a second of a BWThr; 0: all it can */
 	const char *file, *calibration, *mark;
 	const char *metric;			/* NULL: that of the file, or time */
 	struct {
@@ -98,13 +105,19 @@ static inline unsigned int least(unsigned int x, unsigned int y)
 	return x < y ? x : y;
 }
 
+static inline unsigned int greatest(unsigned int x, unsigned int y)
+{
+	return x > y ? x : y;
+}
+
 struct interference;
 /*
  * interference_start: on the placement's interferers in turn, storage first. They are at
  * work, and have been through their buffers, when it returns. NULL after a complaint.
+ * @stream: on all cores, the command's, too: for when it does not run, and nobody else does
  */
 struct interference *interference_start(const struct active *a, unsigned int storage,
-					unsigned int bandwidth, unsigned int stream);
+					unsigned int bandwidth, bool stream);
 void interference_stop(struct interference *i);
 /* interference_usage: of a kind since the last call, or the start */
 struct usage interference_usage(struct interference *i, enum kind kind);
@@ -112,6 +125,11 @@ struct usage interference_usage(struct interference *i, enum kind kind);
 bool interference_has(const struct interference *i, enum kind kind);
 /* interference_bytes: of a buffer of this kind */
 uint64_t interference_bytes(const struct active *a, enum kind kind);
+/*
+ * wait_until: what is due at a time of now_ns(); sooner if it is to stop. Returns that time, or
+ * a tenth of a second ago: what is later than that is not made up for.
+ */
+double wait_until(double due, const volatile bool *stop);
 /* misses_open: of the calling thread, in user mode; -1 without counters */
 int misses_open(const struct active *a);
 #define MISSES_FORMAT	(PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
@@ -145,14 +163,26 @@ struct calibration {
 	struct interval capacity[STORAGE_MAX + 1];
 	/*
 	 * Bytes a second: what all cores get by STREAM, what so many BWThr take, what is left;
-	 * 0: not known, as all cores were others'
+	 * 0: not known
 	 */
 	double total, taken[BANDWIDTH_MAX + 1], left[BANDWIDTH_MAX + 1];
+	double pace;				/* as in struct active */
 	/* One BWThr beside so many CSThr, one CSThr beside so many BWThr */
 	struct effect bandwidth_beside[STORAGE_MAX + 1], storage_beside[BANDWIDTH_MAX + 1];
 	/* So many of them leave the other kind alone, as far as it was looked at */
 	unsigned int clean_storage, clean_bandwidth;
 };
+
+/* What rates are printed in, where there is so much in all */
+struct unit {
+	double bytes;
+	const char *name;
+};
+
+static inline struct unit rate_unit(double total)
+{
+	return total < 1e9 ? (struct unit) { 1e6, "MB/s" } : (struct unit) { 1e9, "GB/s" };
+}
 
 /* capacities_known: how much is left of the cache beside 0 to @storage CSThr */
 static inline bool capacities_known(const struct calibration *c, unsigned int storage)
@@ -168,6 +198,11 @@ static inline bool capacities_known(const struct calibration *c, unsigned int st
 /* calibrate: false after a complaint, or when interrupted */
 bool calibrate(const struct active *a, struct calibration *c);
 void calibration_print(const struct active *a, const struct calibration *c);
+/*
+ * kinds_are_apart: each leaves the other's resource alone, as many as are asked for; says of
+ * which that is not so, or was not looked at
+ */
+bool kinds_are_apart(const struct active *a, const struct calibration *c);
 
 /**
  * struct probed - the probabilistic benchmark, run once
@@ -202,6 +237,7 @@ struct sample {
 	unsigned int storage, bandwidth, bubble, repetition;
 	double time_ns, cpu_ns, misses, instructions;	/* the last two < 0: not counted */
 	double interference_misses, bubble_bytes_s, bubble_bytes;
+	double ran;		/* of the time, the interferer that did least; < 0: not known */
 };
 
 /* Samples are of one command in one place: what says so is compared before others are added */
@@ -212,7 +248,7 @@ struct run {
 	size_t samples;
 	unsigned int processes;
 	json_t *command;
-	json_t *place;			/* --cores, --cpu and --misses */
+	json_t *place;			/* --cores, --cpu and --misses; and CPUs */
 	json_t *bubble;			/* a text: what with, and which way; empty: without */
 	double rate[BUBBLE_MAX];
 	unsigned int rates;
@@ -234,10 +270,20 @@ const char *metric_named(const char *name);
 /* The value that counts of all samples of a point; n = 0: none */
 struct interval run_metric(const struct active *a, const struct run *r, unsigned int storage,
 			   unsigned int bandwidth, unsigned int bubble);
+/* run_reached: bytes a second that DMA came to, of those asked for; 0: not known */
+double run_reached(const struct run *r, unsigned int bubble);
 /* run_slow: that, as so many times as alone; which alone is 1, and nothing else */
 struct interval run_slow(const struct active *a, const struct run *r, unsigned int storage,
 			 unsigned int bandwidth, unsigned int bubble);
-void run_surface(const struct active *a, const struct run *r, struct surface *s);
+/* run_surface: beside DMA of that rate, or without (0) */
+void run_surface(const struct active *a, const struct run *r, unsigned int bubble,
+		 struct surface *s);
+/*
+ * run_surfaces: without DMA, and beside each rate that it was measured with; returns how many
+ * there are, and their rates: what was reached, if it was less than what was to be
+ */
+size_t run_surfaces(const struct active *a, const struct run *r, struct surface *s,
+		    double *rate);
 void run_bounds(const struct active *a, const struct run *r, struct bound *storage,
 		struct bound *bandwidth);
 void run_free(struct run *r);
@@ -248,6 +294,17 @@ json_t *calibration_json(const struct calibration *c);
 bool calibration_load(const char *file, struct calibration *c);
 json_t *run_json(const struct active *a, const struct run *r);
 bool run_save(const struct active *a, const struct run *r);
+
+struct lock {
+	int fd;
+	char name[PATH_MAX + 8];
+};
+
+/* run_lock: nobody else writes to the file until run_unlock(); false after a complaint */
+bool run_lock(const char *file, struct lock *l);
+void run_unlock(struct lock *l);
+/* text_json: a string, in which bytes that are not UTF-8 are told apart as \xNN */
+json_t *text_json(const char *text);
 /* run_is_kept: what is there, or will be, is a file; a device or pipe is written to only */
 bool run_is_kept(const char *file);
 /* run_load: false after a complaint; *there says whether there is such a file */

@@ -42,7 +42,6 @@
 #define PACKETS		16	/* between looks at the clock */
 #define DISCARD		9
 #define FILE_BYTES	(64ul << 20)
-#define LATE_NS		1e8
 
 struct bubble {
 	pthread_t thread;
@@ -63,37 +62,29 @@ json_t *bubble_name(const struct active *a)
 	const char *with = a->bubble.host ? a->bubble.host :
 			   a->bubble.file ? a->bubble.file : a->bubble.disk;
 	const char *way = a->bubble.to ? "to" : "from";
+	json_t *name, *text;
 
 	if (!a->bubble.rates)
 		return json_string("");
-	/* NULL of what is not UTF-8 */
-	return json_sprintf("%s %s", way, with) ?: json_sprintf("%s (not UTF-8)", way);
+	name = text_json(with);
+	text = json_sprintf("%s %s", way, json_string_value(name));
+	json_decref(name);
+	return text;
 }
 
 /* Until the next @bytes may be moved; false: stopped */
 static bool pace(struct bubble *b, uint64_t bytes)
 {
-	const double now = now_ns();
-
-	if (b->due < now - LATE_NS)
-		b->due = now - LATE_NS;
-	while (b->due > now_ns() && !b->stop) {
-		const double left = b->due - now_ns();
-		const struct timespec pause = {
-			.tv_nsec = left < 1000 ? 1000 : left < 1e7 ? left : 1e7,
-		};
-
-		nanosleep(&pause, NULL);
-	}
-	b->due += bytes / b->rate * 1e9;
+	b->due = wait_until(b->due, &b->stop) + bytes / b->rate * 1e9;
 	return !b->stop;
 }
 
-/* Waits for one at least; false if it can't wait */
-static bool reap(struct bubble *b)
+/* What is done; waits for one of them, or not at all. False if it can't be told */
+static bool reap(struct bubble *b, bool wait)
 {
+	struct timespec none = { 0 };
 	struct io_event event[DEPTH];
-	long n = syscall(SYS_io_getevents, b->aio, 1, DEPTH, event, NULL), i;
+	long n = syscall(SYS_io_getevents, b->aio, wait, DEPTH, event, wait ? NULL : &none), i;
 
 	if (n < 0 && errno == EINTR)
 		return true;
@@ -132,10 +123,12 @@ static void move_disk(struct bubble *b)
 			break;
 		}
 		b->inflight++;
-		while (b->inflight >= DEPTH && reap(b))
+		/* At a low rate the next is due long after all have been done. */
+		reap(b, false);
+		while (b->inflight >= DEPTH && reap(b, true))
 			;
 	}
-	while (b->inflight && reap(b))
+	while (b->inflight && reap(b, true))
 		;
 }
 
@@ -225,13 +218,15 @@ static bool open_it(struct bubble *b)
 
 bool bubble_stop(struct bubble *b, double *bytes_s, double *bytes)
 {
+	const double took = now_ns() - b->begin;
 	int error;
 
-	*bytes_s = b->moved / (now_ns() - b->begin) * 1e9;
 	b->stop = true;
 	pthread_join(b->thread, NULL);
 	error = b->error;
 	*bytes = b->moved;
+	/* What was on its way is of that time, too. */
+	*bytes_s = b->moved / took * 1e9;
 	bubble_free(b);
 	if (!error)
 		return true;

@@ -8,7 +8,10 @@
 struct bubble;
 /* bubble_start: it moves @rate bytes a second when it returns; NULL after a complaint */
 struct bubble *bubble_start(const struct active *a, double rate);
-/* bubble_stop: how much it was, all in all; false after a complaint if it failed meanwhile */
+/*
+ * bubble_stop: how much it was, in a second and all in all; false after a complaint if it
+ * failed meanwhile
+ */
 bool bubble_stop(struct bubble *b, double *bytes_s, double *bytes);
 /* bubble_name: a text: with what and which way, for people; empty without one */
 json_t *bubble_name(const struct active *a);

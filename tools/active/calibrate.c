@@ -2,8 +2,9 @@
 /*
  * Calibration: how much interferers leave
  *
- *	bandwidth	STREAM's triad on all cores says how much there is; the misses of
- *			BWThr, 64 bytes each (equation 1), how much they take
+ *	bandwidth	STREAM's triad on all cores, the command's among them, as it does not
+ *			run yet, says how much there is; the misses of BWThr, 64 bytes each
+ *			(equation 1), how much they take
  *	storage		the probabilistic benchmark runs beside 0, 1, ... CSThr, with several
  *			distributions and buffers larger than the cache; from its hits follows
  *			the cache that it had (model.h, LRU). The mean over all is taken, and
@@ -206,7 +207,7 @@ static bool usage_in_window(const struct active *a, struct interference *in, enu
 }
 
 static bool look_at(const struct active *a, unsigned int storage, unsigned int bandwidth,
-		    unsigned int stream, enum kind kind, struct effect *e, double *bytes_s)
+		    bool stream, enum kind kind, struct effect *e, double *bytes_s)
 {
 	struct interference *in = interference_start(a, storage, bandwidth, stream);
 	bool good;
@@ -243,11 +244,11 @@ static bool bandwidths(const struct active *a, struct calibration *c, struct pro
 	unsigned int i;
 
 	progress(p, "all bandwidth");
-	if (!look_at(a, 0, 0, cores, STREAM, &e, &c->total))
+	if (!look_at(a, 0, 0, true, STREAM, &e, &c->total))
 		return false;
 	for (i = 1; i <= c->bandwidth; i++) {
 		progress(p, "%u BWThr", i);
-		if (!look_at(a, 0, i, 0, BANDWIDTH, &e, &c->taken[i]))
+		if (!look_at(a, 0, i, false, BANDWIDTH, &e, &c->taken[i]))
 			return false;
 		if (i == 1)
 			c->bandwidth_beside[0] = e;
@@ -257,12 +258,12 @@ static bool bandwidths(const struct active *a, struct calibration *c, struct pro
 	/* Each other: where there are cores for both */
 	for (i = 1; c->bandwidth && i <= c->storage && i + 1 <= cores; i++) {
 		progress(p, "1 BWThr beside %u CSThr", i);
-		if (!look_at(a, i, 1, 0, BANDWIDTH, &c->bandwidth_beside[i], NULL))
+		if (!look_at(a, i, 1, false, BANDWIDTH, &c->bandwidth_beside[i], NULL))
 			return false;
 	}
 	for (i = 0; c->storage && i <= c->bandwidth && i + 1 <= cores; i++) {
 		progress(p, "1 CSThr beside %u BWThr", i);
-		if (!look_at(a, 1, i, 0, STORAGE, &c->storage_beside[i], NULL))
+		if (!look_at(a, 1, i, false, STORAGE, &c->storage_beside[i], NULL))
 			return false;
 	}
 	c->clean_storage = clean(c->bandwidth_beside, c->storage);
@@ -342,6 +343,7 @@ bool calibrate(const struct active *a, struct calibration *c)
 	for (i = 0; i <= BANDWIDTH_MAX; i++)
 		c->storage_beside[i] = EFFECT_UNKNOWN;
 	memcpy(c->bytes, a->at.bytes, sizeof(c->bytes));
+	c->pace = a->pace;
 	c->storage = least(a->storage, cores);
 	c->bandwidth = least(a->bandwidth, cores);
 	pin_to_cpu(a->at.command[0]);
@@ -354,9 +356,9 @@ bool calibrate(const struct active *a, struct calibration *c)
 		t = &times;
 		good = read_times(a, t);
 	}
-	good = good && (!cores || bandwidths(a, c, &p));
+	good = good && bandwidths(a, c, &p);
 	for (i = 0; i <= c->storage && good; i++) {
-		struct interference *in = interference_start(a, i, 0, 0);
+		struct interference *in = interference_start(a, i, 0, false);
 
 		good = in && capacities(a, t, &p, i, &c->capacity[i]);
 		interference_stop(in);
@@ -383,8 +385,16 @@ static void misses_text(double misses, char text[16])
 		snprintf(text, 16, "%.1f %%", misses * 100);
 }
 
+/* Of those that are more than @clean */
+static const char *of_more(const struct effect *beside, unsigned int clean, unsigned int most)
+{
+	return clean >= most ? "" : effect_known(&beside[clean + 1]) ? " (more do not)" :
+	       " (more were not looked at)";
+}
+
 void calibration_print(const struct active *a, const struct calibration *c)
 {
+	const struct unit unit = rate_unit(c->total);
 	char x[16], y[16], z[16];
 	unsigned int i;
 
@@ -401,10 +411,11 @@ void calibration_print(const struct active *a, const struct calibration *c)
 		printf("  %u CSThr leave %8s of it (%s to %s, by %zu estimates)\n", i, x, y, z,
 		       c->capacity[i].n);
 	}
-	printf("Bandwidth: %.2f GB/s on %u cores (STREAM)\n", c->total / 1e9, a->at.interferers);
+	printf("Bandwidth: %.2f %s on %u cores (STREAM)\n", c->total / unit.bytes, unit.name,
+	       a->at.cores);
 	for (i = 1; i <= c->bandwidth; i++)
-		printf("  %u BWThr take %6.2f GB/s and leave %6.2f\n", i, c->taken[i] / 1e9,
-		       c->left[i] / 1e9);
+		printf("  %u BWThr take %6.2f %s and leave %6.2f\n", i, c->taken[i] / unit.bytes,
+		       unit.name, c->left[i] / unit.bytes);
 	puts("Each beside the other: million accesses a second, and how many miss");
 	for (i = 0; i <= c->storage; i++) {
 		if (!effect_known(&c->bandwidth_beside[i]))
@@ -420,6 +431,34 @@ void calibration_print(const struct active *a, const struct calibration *c)
 		printf("  1 CSThr beside %u BWThr: %8.2f %8s\n", i, c->storage_beside[i].rate / 1e6,
 		       x);
 	}
+	printf("Told apart: up to %u CSThr leave the bandwidth alone%s, up to %u BWThr the cache%s\n",
+	       c->clean_storage, of_more(c->bandwidth_beside, c->clean_storage, c->storage),
+	       c->clean_bandwidth, of_more(c->storage_beside, c->clean_bandwidth, c->bandwidth));
+}
+
+/* Of those that are more than @clean */
+static void warn_of(const char *kind, const char *other, unsigned int clean, bool looked_at)
+{
+	if (looked_at)
+		complain("more than %u %s take %s, too: what is slower with %u may lack %s", clean,
+			 kind, other, clean + 1, other);
+	else
+		complain("whether more than %u %s take %s, too, was not checked, as there were no cores for both kinds or only one was asked for: what is slower with %u may lack %s",
+			 clean, kind, other, clean + 1, other);
+}
+
+bool kinds_are_apart(const struct active *a, const struct calibration *c)
+{
+	const bool storage = least(a->storage, c->storage) > c->clean_storage;
+	const bool bandwidth = least(a->bandwidth, c->bandwidth) > c->clean_bandwidth;
+
+	if (storage)
+		warn_of("CSThr", "bandwidth", c->clean_storage,
+			effect_known(&c->bandwidth_beside[c->clean_storage + 1]));
+	if (bandwidth)
+		warn_of("BWThr", "cache", c->clean_bandwidth,
+			effect_known(&c->storage_beside[c->clean_bandwidth + 1]));
+	return !storage && !bandwidth;
 }
 
 /* ---- figures 5 and 6 ---- */
@@ -463,7 +502,7 @@ int probe_all(const struct active *a)
 		/* It has said what is wrong if they are not known. */
 		good = read_times(a, t) && t->known;
 	}
-	in = good ? interference_start(a, a->storage, a->bandwidth, 0) : NULL;
+	in = good ? interference_start(a, a->storage, a->bandwidth, false) : NULL;
 	good = in;
 	progress_begin(&p, a, sizes * distributions(a));
 	if (!a->json)

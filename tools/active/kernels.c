@@ -15,14 +15,15 @@
 /*
  * BWThr (figure 2): increments in many buffers with a prime stride. A line is met again
  * only after all others of its buffer, and 44 misses can be on their way at once. The
- * stride is counted in lines, not elements: each access is to another line.
+ * stride is counted in lines, not elements: each access is to another line. It goes on
+ * where it ended.
  */
 void active_bandwidth(struct loop *l)
 {
 	const uint64_t each = l->bytes / BW_BUFFERS / LINE_BYTES;
 	uint64_t i, b;
 
-	for (i = 1; !l->stop; i++) {
+	for (i = l->done / BW_BUFFERS + 1; !l->stop && i <= l->end; i++) {
 		char *const at = l->buffer + active_identity(PRIME * i) % each * LINE_BYTES;
 
 		for (b = 0; b < BW_BUFFERS; b++)

@@ -5,7 +5,8 @@
  * Interference is to reach the command by the cache and the memory that they share, and by
  * nothing else. So they are below one last-level cache, each on a core of its own: two
  * threads of a core share its pipeline and its private caches, and the siblings of the
- * command's CPUs are the command's or stay idle. Of several caches the one with most
+ * command's CPUs are the command's or stay idle. So do cores that share the command's L2, where
+ * that is not the last cache and there are others. Of several caches the one with most
  * cores that are allowed is taken; of its cores the command gets the last ones, as
  * most interrupts go to the first. Where no cache has enough of them, any cores are taken,
  * and that they share none is said: virtual machines often hide what is shared. Who moves
@@ -43,6 +44,44 @@ static bool has_cpu(const struct core *core, int cpu)
 		if (core->cpu[i] == cpu)
 			return true;
 	return false;
+}
+
+static bool is_of(const struct core *core, const int *cpu, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n && !has_cpu(core, cpu[i]); i++)
+		;
+	return i < n;
+}
+
+/* A cache that only some of those below the last one share, or NULL */
+static hwloc_obj_t own_l2(hwloc_topology_t topology, const struct core *core)
+{
+	hwloc_obj_t l2 = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_L2CACHE, core->unit);
+
+	return l2 == core->cache ? NULL : l2;
+}
+
+/* Interferers are all but the command's; @near: those that share an L2 with it, too */
+static void take_interferers(hwloc_topology_t topology, const struct core *core, unsigned int n,
+			     hwloc_obj_t domain, bool near, struct placement *p)
+{
+	unsigned int i, k;
+
+	p->interferers = 0;
+	for (i = 0; i < n; i++) {
+		hwloc_obj_t l2 = own_l2(topology, &core[i]);
+
+		if (!is_in(&core[i], domain) || is_of(&core[i], p->command, p->commands))
+			continue;
+		for (k = 0; k < n && !near && l2; k++)
+			if (own_l2(topology, &core[k]) == l2 &&
+			    is_of(&core[k], p->command, p->commands))
+				break;
+		if (near || !l2 || k == n)
+			p->interferer[p->interferers++] = core[i].cpu[0];
+	}
 }
 
 static void caches_above(const struct core *core, uint64_t *bytes)
@@ -123,14 +162,12 @@ static bool place_cores(hwloc_topology_t topology, const struct core *core, unsi
 		give(p, &core[i]);
 		left--;
 	}
-	for (i = 0; i < n; i++) {
-		if (!is_in(&core[i], domain))
-			continue;
-		for (k = 0; k < p->commands && !has_cpu(&core[i], p->command[k]); k++)
-			;
-		if (k == p->commands)
-			p->interferer[p->interferers++] = core[i].cpu[0];
-	}
+	for (i = 0; i < n; i++)
+		if (is_in(&core[i], domain))
+			p->core[p->cores++] = core[i].cpu[0];
+	take_interferers(topology, core, n, domain, false, p);
+	if (!p->interferers)
+		take_interferers(topology, core, n, domain, true, p);
 	if (io)
 		p->io = outside < n ? core[outside].cpu[0] : p->interferer[--p->interferers];
 	return true;

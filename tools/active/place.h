@@ -15,8 +15,10 @@
 /**
  * struct placement - CPUs by the kernel's numbers
  * @command:	of the command: all that are allowed of its cores
- * @interferer:	one of each other core below the same cache; none if IO got the only one
+ * @interferer:	one of each other core below the same cache, but of those that share the command's
+ *		L2, too, only if there are no others; none if IO got the only one
  * @io:		of who moves data by DMA; -1: not asked for
+ * @core:	one of each core below the cache, the command's and that of IO among them
  * @shared:	there is a cache that they share, as far as the machine says
  * @bytes:	of the data caches above the command's core, 0 if not known; the
  *		last one is the one that is shared, whatever its level
@@ -24,8 +26,8 @@
  * @error:	why it can't be done
  */
 struct placement {
-	int command[PLACE_MAX], interferer[PLACE_MAX], io;
-	unsigned int commands, interferers, allowed;
+	int command[PLACE_MAX], interferer[PLACE_MAX], core[PLACE_MAX], io;
+	unsigned int commands, interferers, cores, allowed;
 	bool shared;
 	uint64_t bytes[PLACE_LEVELS];
 	char error[256];

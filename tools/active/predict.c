@@ -25,54 +25,76 @@ static bool amount(const char *option, const char *text, double *v)
 
 int predict(const struct active *a, const char *llc, const char *bandwidth, const char *file)
 {
+	struct surface s[BUBBLE_MAX + 1];
+	double cache = 0, rate = 0, most = 0, rates[BUBBLE_MAX + 1];
+	const double dma = a->bubble.rates ? a->bubble.rate[0] : 0;
 	struct prediction p;
-	struct surface s;
-	double cache = 0, rate = 0;
 	const char *metric, *unit;
+	struct unit scale;
+	char beside[64] = "";
 	struct run r;
+	size_t n, i;
 	bool good;
 
 	if (!amount("llc", llc, &cache) || !amount("bandwidth", bandwidth, &rate))
 		return STATUS_USAGE;
+	if (a->bubble.rates > 1) {
+		complain("predict: beside one rate of --dma");
+		return STATUS_USAGE;
+	}
 	if (!run_load_whole(file, &r))
 		return STATUS_FAILED;
 	if (!run_counts(a, &r, file)) {
 		run_free(&r);
 		return STATUS_FAILED;
 	}
-	run_surface(a, &r, &s);
+	n = run_surfaces(a, &r, s, rates);
+	for (i = 1; i < n; i++)
+		surface_beside(&s[i], s);
 	metric = run_metric_name(a, &r);
 	unit = run_metric_unit(a, &r);
 	/* What is not said is all there is. */
-	cache = llc ? cache : s.capacity[0];
-	rate = bandwidth ? rate : s.left[0];
-	good = surface_at(&s, cache, rate, &p);
+	cache = llc ? cache : s->capacity[0];
+	rate = bandwidth ? rate : s->left[0];
+	good = surfaces_at(s, rates, n, cache, rate, dma, &p);
+	scale = rate_unit(r.calibration.total);
 	run_free(&r);
-	if (!s.capacity[0] && llc) {
+	if (!s->capacity[0] && llc) {
 		complain("%s: how much of the cache was left is not known, as misses could not be told from hits there",
 			 file);
 		return STATUS_FAILED;
 	}
-	if (!s.left[0] && bandwidth) {
-		complain("%s: how much bandwidth there was is not known, as all cores were others'",
-			 file);
+	if (!s->left[0] && bandwidth) {
+		complain("%s: how much bandwidth there was is not known", file);
+		return STATUS_FAILED;
+	}
+	if (dma && n == 1) {
+		complain("%s: nothing was run beside DMA; 'memio active run --dma' does", file);
 		return STATUS_FAILED;
 	}
 	if (!good) {
 		complain("%s: the points around it have not all been run yet", file);
 		return STATUS_FAILED;
 	}
+	if (dma)
+		snprintf(beside, sizeof(beside), ", beside DMA of %.1f MB/s", dma / 1e6);
 	if (a->json)
-		printf("{\"llc\": %.0f, \"bandwidth\": %.0f, \"metric\": \"%s\", \"slow\": %.6f, \"low\": %.6f, \"high\": %.6f, \"added\": %s, \"beyond\": %s}\n",
-		       cache, rate, metric, p.slow.mean, p.slow.low, p.slow.high,
-		       p.added ? "true" : "false", p.beyond ? "true" : "false");
+		printf("{\"llc\": %.0f, \"bandwidth\": %.0f, \"dma\": %.0f, \"metric\": \"%s\", \"slow\": %.6f, \"low\": %.6f, \"high\": %.6f, \"added\": %s, \"beyond\": %s}\n",
+		       cache, rate, dma, metric, p.slow.mean, p.slow.low, p.slow.high,
+		       p.added ? "true" : "false", p.beyond || p.more_dma ? "true" : "false");
 	else
-		printf("With %.2f MiB of cache and %.2f GB/s: %s%.3f times as %s (%.3f to %.3f)%s\n",
-		       cache / 1048576, rate / 1e9, p.beyond ? "at least " : "", p.slow.mean, unit,
-		       p.slow.low, p.slow.high,
-		       p.added ? "; both together were not measured, and are added up" : "");
+		printf("With %.2f MiB of cache and %.2f %s%s: %s%.3f times as %s (%.3f to %.3f)%s\n",
+		       cache / 1048576, rate / scale.bytes, scale.name, beside,
+		       p.beyond || p.more_dma ? "at least " : "", p.slow.mean, unit, p.slow.low,
+		       p.slow.high,
+		       p.added ? "; all of it together was not measured, and is added up" : "");
 	if (p.beyond)
-		complain("that is less than the least that was measured, %.2f MiB and %.2f GB/s",
-			 s.capacity[s.storage] / 1048576, s.left[s.bandwidth] / 1e9);
-	return p.beyond ? STATUS_NEGATIVE : STATUS_OK;
+		complain("that is less than the least that was measured, %.2f MiB and %.2f %s",
+			 s->capacity[s->storage] / 1048576, s->left[s->bandwidth] / scale.bytes,
+			 scale.name);
+	for (i = 1; i < n; i++)
+		most = fmax(most, rates[i]);
+	if (p.more_dma)
+		complain("that is more DMA than was measured, %.1f MB/s", most / 1e6);
+	return p.beyond || p.more_dma ? STATUS_NEGATIVE : STATUS_OK;
 }

@@ -9,13 +9,16 @@
  * Calibration and samples are what was measured, and what is read back; "points" and
  * "use" follow from them and are for who reads the file with other tools. It is written
  * anew after each sample, beside its place, and renamed: what is there is whole. What is
- * no file, a device or a pipe, is written to, and never read.
+ * no file, a device or a pipe, is written to, and never read. As its place is taken by another
+ * file each time, the lock that keeps two runs from it is a file beside it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -94,16 +97,16 @@ json_t *calibration_json(const struct calibration *c)
 		json_array_append_new(storage, storage_json(c, i));
 	for (i = 0; i <= c->bandwidth; i++)
 		json_array_append_new(bandwidth, bandwidth_json(c, i));
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:i, s:i}",
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i}",
 			 "misses_by", c->counters ? "counters" : "time", "caches", caches,
-			 "bandwidth_bytes_s", count(c->total ?: -1), "storage", storage,
-			 "bandwidth", bandwidth, "clean_storage", c->clean_storage,
-			 "clean_bandwidth", c->clean_bandwidth);
+			 "bandwidth_bytes_s", count(c->total ?: -1), "pace_bytes_s",
+			 count(c->pace ?: -1), "storage", storage, "bandwidth", bandwidth,
+			 "clean_storage", c->clean_storage, "clean_bandwidth", c->clean_bandwidth);
 }
 
 static bool calibration_from(json_t *j, struct calibration *c)
 {
-	json_t *storage, *bandwidth, *caches, *total;
+	json_t *storage, *bandwidth, *caches, *total, *pace;
 	const char *by;
 	size_t i;
 
@@ -117,6 +120,10 @@ static bool calibration_from(json_t *j, struct calibration *c)
 	    json_array_size(bandwidth) > BANDWIDTH_MAX + 1 ||
 	    (!json_is_null(total) && !json_is_number(total)))
 		return false;
+	pace = json_object_get(j, "pace_bytes_s");
+	if (pace && !json_is_null(pace) && !json_is_number(pace))
+		return false;
+	c->pace = json_number_value(pace);
 	c->total = json_number_value(total);
 	c->counters = !strcmp(by, "counters");
 	c->storage = json_array_size(storage) - 1;
@@ -143,12 +150,14 @@ static bool calibration_from(json_t *j, struct calibration *c)
 
 static json_t *sample_json(const struct sample *s)
 {
-	return json_pack("{s:i, s:i, s:i, s:i, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "storage",
+	return json_pack("{s:i, s:i, s:i, s:i, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "storage",
 			 s->storage, "bandwidth", s->bandwidth, "bubble", s->bubble, "repetition",
 			 s->repetition, "time_ns", s->time_ns, "cpu_ns", s->cpu_ns, "misses",
 			 count(s->misses), "instructions", count(s->instructions),
 			 "interference_misses", count(s->interference_misses), "bubble_bytes_s",
-			 count(s->bubble_bytes_s), "bubble_bytes", count(s->bubble_bytes));
+			 count(s->bubble_bytes_s), "bubble_bytes", count(s->bubble_bytes), "ran",
+			 count(s->ran));
 }
 
 static bool sample_from(json_t *j, struct sample *s)
@@ -164,14 +173,43 @@ static bool sample_from(json_t *j, struct sample *s)
 	s->interference_misses = counted(j, "interference_misses");
 	s->bubble_bytes_s = counted(j, "bubble_bytes_s");
 	s->bubble_bytes = counted(j, "bubble_bytes");
+	s->ran = counted(j, "ran");
 	return true;
 }
 
-/* Whether it suffers is known even where nobody knows how much was left. */
-static json_t *bound_json(const struct bound *b)
+json_t *text_json(const char *text)
 {
-	return json_pack("{s:o, s:o, s:b}", "at_least", count(b->at_most ? b->at_least : -1),
-			 "at_most", count(b->at_most ? b->at_most : -1), "suffers", b->suffers);
+	json_t *j = json_string(text);
+	char *escaped = j ? NULL : malloc(4 * strlen(text) + 1), *at = escaped;
+
+	if (!escaped)
+		return j;
+	/* What is not UTF-8: with a backslash before another, it stays what it was. */
+	for (; *text; text++) {
+		if ((unsigned char)*text >= 0x80)
+			at += sprintf(at, "\\x%02x", (unsigned char)*text);
+		else
+			at += sprintf(at, *text == '\\' ? "\\%c" : "%c", *text);
+	}
+	j = json_string(escaped);
+	free(escaped);
+	return j;
+}
+
+/* Known only where it is known how much was left; whether it suffers is known there, too. */
+static json_t *between_json(const struct bound *b, unsigned int processes)
+{
+	return json_pack("{s:o, s:o}", "at_least", count(b->at_most ? b->at_least / processes : -1),
+			 "at_most", count(b->at_most ? b->at_most / processes : -1));
+}
+
+static json_t *bound_json(const struct bound *b, unsigned int processes)
+{
+	json_t *j = between_json(b, 1);
+
+	json_object_set_new(j, "suffers", json_boolean(b->suffers));
+	json_object_set_new(j, "per_process", between_json(b, processes ?: 1));
+	return j;
 }
 
 /* NULL: never run */
@@ -208,8 +246,9 @@ static void add_results(json_t *j, const struct active *a, const struct run *r)
 	run_bounds(a, r, &storage, &bandwidth);
 	json_object_set_new(j, "metric", json_string(run_metric_name(a, r)));
 	json_object_set_new(j, "points", list);
-	json_object_set_new(j, "use", json_pack("{s:o, s:o}", "storage", bound_json(&storage),
-						"bandwidth", bound_json(&bandwidth)));
+	json_object_set_new(j, "use", json_pack("{s:o, s:o}", "storage",
+						bound_json(&storage, r->processes), "bandwidth",
+						bound_json(&bandwidth, r->processes)));
 }
 
 json_t *run_json(const struct active *a, const struct run *r)
@@ -247,6 +286,80 @@ bool run_is_kept(const char *file)
 	return stat(file, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
 }
 
+/* Of a symbolic link, what it leads to is replaced. */
+static bool target_of(const char *file, char target[PATH_MAX])
+{
+	if (realpath(file, target) ||
+	    (errno == ENOENT && snprintf(target, PATH_MAX, "%s", file) < PATH_MAX))
+		return true;
+	complain_errno("writing %s", file);
+	return false;
+}
+
+static bool same_file(int fd, const char *name)
+{
+	struct stat here, there;
+
+	return !fstat(fd, &here) && !stat(name, &there) && here.st_ino == there.st_ino &&
+	       here.st_dev == there.st_dev;
+}
+
+static bool taken(const char *file, int fd)
+{
+	char pid[16] = "";
+
+	if (read(fd, pid, sizeof(pid) - 1) > 0)
+		pid[strcspn(pid, "\n")] = '\0';
+	complain("%s: another 'memio active' (process %s) writes to it; wait for it, or name another file with -o",
+		 file, pid);
+	close(fd);
+	return false;
+}
+
+bool run_lock(const char *file, struct lock *l)
+{
+	char target[PATH_MAX];
+
+	l->fd = -1;
+	if (!run_is_kept(file))
+		return true;
+	if (!target_of(file, target))
+		return false;
+	snprintf(l->name, sizeof(l->name), "%s.lock", target);
+	for (;;) {
+		l->fd = open(l->name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+		if (l->fd < 0) {
+			complain_errno("writing %s", file);
+			return false;
+		}
+		if (flock(l->fd, LOCK_EX | LOCK_NB)) {
+			if (errno == EWOULDBLOCK)
+				return taken(file, l->fd);
+			/* Some file systems have no locks. */
+			break;
+		}
+		/* Who had it may have removed it since it was opened. */
+		if (same_file(l->fd, l->name))
+			break;
+		close(l->fd);
+	}
+	if (ftruncate(l->fd, 0) || dprintf(l->fd, "%d\n", getpid()) < 0) {
+		complain_errno("writing %s", l->name);
+		run_unlock(l);
+		return false;
+	}
+	return true;
+}
+
+void run_unlock(struct lock *l)
+{
+	if (l->fd < 0)
+		return;
+	unlink(l->name);
+	close(l->fd);
+	l->fd = -1;
+}
+
 static bool json_save(json_t *j, const char *file)
 {
 	const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(12);
@@ -261,13 +374,8 @@ static bool json_save(json_t *j, const char *file)
 		complain_errno("writing %s", file);
 		return false;
 	}
-	/* Of a symbolic link, what it leads to is replaced. */
-	if (!realpath(file, target) &&
-	    (errno != ENOENT ||
-	     snprintf(target, sizeof(target), "%s", file) >= (int)sizeof(target))) {
-		complain_errno("writing %s", file);
+	if (!target_of(file, target))
 		return false;
-	}
 	snprintf(beside, sizeof(beside), "%s.new", target);
 	if (!json_dump_file(j, beside, flags) && !rename(beside, target))
 		return true;

@@ -7,15 +7,14 @@
  * hours hits all of them. The first run of all is not counted: it brings programs and data
  * into memory, and shows how many processes the command is. Before each run the
  * interferers are started and have been through their buffers; they run until the command
- * has ended: its first process, that is. The command is a process group of its own, and
- * what is left of that is killed then.
+ * has ended: its first process, that is. The command is a process group of its own; what is
+ * left of it is killed then, of that group and of others that it made (family.h).
  *
  * What the command does is its wall-clock time (--metric time), its processor time, or its
  * misses of the last cache; slower is the mean over repetitions beside that of its runs
  * alone. Time is of no use where interferers and command share real cores, as in a
  * virtual machine with too many CPUs; misses are, there as well.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -35,6 +34,7 @@
 #include "active.h"
 #include "bubble.h"
 #include "command.h"
+#include "family.h"
 
 /* --metric; the first one is the default */
 static const struct {
@@ -46,12 +46,15 @@ static const struct {
 #define METRICS	(sizeof(metrics) / sizeof(*metrics))
 
 static volatile pid_t group;		/* of the command, while it runs */
+static volatile sig_atomic_t killed;	/* as it did not listen */
 
 static void interrupt(int sig)
 {
 	/* The second time, whoever does not listen is killed. */
-	if (group > 0)
-		kill(-group, interrupted ? SIGKILL : sig);
+	if (group > 0) {
+		killed = !!interrupted;
+		kill(-group, killed ? SIGKILL : sig);
+	}
 	interrupted = sig;
 }
 
@@ -65,53 +68,18 @@ void catch_interrupts(void)
 
 /* ---- one run ---- */
 
-/* So many of a group's processes have no child of their own, now */
-static unsigned int leaves(pid_t of)
-{
-	int pid[1024], parent[1024];
-	unsigned int n = 0, i, k, found = 0;
-	DIR *dir = opendir("/proc");
-	struct dirent *e;
-
-	while (dir && n < 1024 && (e = readdir(dir))) {
-		char path[300], text[512], state;
-		const char *behind;
-		int pgrp;
-		ssize_t got;
-		int fd;
-
-		if (e->d_name[0] < '1' || e->d_name[0] > '9')
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/stat", e->d_name);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			continue;
-		got = read(fd, text, sizeof(text) - 1);
-		close(fd);
-		text[got > 0 ? got : 0] = '\0';
-		behind = strrchr(text, ')');
-		if (!behind || sscanf(behind + 1, " %c %d %d", &state, &parent[n], &pgrp) != 3 ||
-		    pgrp != of || state == 'Z')
-			continue;
-		pid[n++] = atoi(e->d_name);
-	}
-	if (dir)
-		closedir(dir);
-	for (i = 0; i < n; i++) {
-		for (k = 0; k < n && parent[k] != pid[i]; k++)
-			;
-		found += k == n;
-	}
-	return found;
-}
-
-/* How many processes the command is, at the most: on another core, and only once */
+/*
+ * How many processes the command is, at the most, and whether all stay where they were put: on
+ * another core, and only once
+ */
 struct census {
 	pthread_t thread;
 	const struct active *a;
-	volatile pid_t of;
+	const struct family *others;
 	volatile bool stop;
 	unsigned int most;
+	pid_t stray;
+	int stray_cpu;
 };
 
 static void *take_census(void *arg)
@@ -119,15 +87,40 @@ static void *take_census(void *arg)
 	const struct timespec pause = { .tv_nsec = 20000000 };
 	struct census *c = arg;
 
-	pin_to_cpu(c->a->at.interferers ? c->a->at.interferer[0] : c->a->at.io);
 	while (!c->stop) {
-		const unsigned int n = leaves(c->of);
+		struct family f;
 
-		if (n > c->most)
-			c->most = n;
+		family_find(&f, c->others);
+		c->most = greatest(c->most, family_leaves(&f));
+		if (!c->stray)
+			c->stray = family_strays(&f, c->a->at.command, c->a->at.commands,
+						 &c->stray_cpu);
+		family_free(&f);
 		nanosleep(&pause, NULL);
 	}
 	return NULL;
+}
+
+static bool census_begin(struct census *c)
+{
+	const struct active *a = c->a;
+	bool good;
+
+	/* It is there, too, from its first moment on. */
+	pin_to_cpu(a->at.interferers ? a->at.interferer[0] : a->at.io);
+	good = !pthread_create(&c->thread, NULL, take_census, c);
+	pin_to_cpu(a->at.command[0]);
+	return good;
+}
+
+static unsigned int census_end(struct census *c, const char *name)
+{
+	c->stop = true;
+	pthread_join(c->thread, NULL);
+	if (c->stray)
+		complain("%s: process %d may run on CPU %d, which is none of the command's: it must not choose CPUs by itself (--cores, --cpu). Beside an interferer on its own core it lacks more than cache and bandwidth, and results are not of those alone",
+			 name, c->stray, c->stray_cpu);
+	return greatest(c->most, 1);
 }
 
 /* Counters of the command and all its children, from its exec() on; -1 without */
@@ -203,22 +196,46 @@ static double timeval_ns(const struct timeval *t)
 	return t->tv_sec * 1e9 + t->tv_usec * 1e3;
 }
 
-/* What is left of the group has no business any more. */
-static void wait_for(pid_t pid, int *status, struct rusage *used)
+/* What is left of the group has no business any more. False: it waited for a terminal, in vain */
+static bool wait_for(pid_t pid, const char *name, int *status, struct rusage *used)
 {
-	while (wait4(pid, status, 0, used) < 0 && errno == EINTR)
-		;
+	bool said = false, stopped = false;
+	struct rusage usage = { 0 };
+	pid_t ended;
+
+	/* Others are those that had lost their parents. */
+	do {
+		ended = wait4(-1, status, WUNTRACED, &usage);
+		if (ended < 0 && errno != EINTR)
+			break;
+		if (interrupted && !said && ended != pid) {
+			complain("waiting for %s to end; a second signal kills it", name);
+			said = true;
+		}
+		if (ended == pid && WIFSTOPPED(*status) &&
+		    (WSTOPSIG(*status) == SIGTTIN || WSTOPSIG(*status) == SIGTTOU)) {
+			complain("%s wants the terminal, which it does not have, and was stopped (%s): it is killed, and this run does not count; 'setsid --wait' runs what can do without",
+				 name, strsignal(WSTOPSIG(*status)));
+			stopped = true;
+			kill(-pid, SIGKILL);
+		}
+	} while (ended != pid || WIFSTOPPED(*status));
+	*used = usage;
 	group = 0;
 	kill(-pid, SIGKILL);
+	if (killed)
+		complain("%s did not end by itself, and was killed", name);
+	return !stopped;
 }
 
-static bool run_child(const struct active *a, char **command, struct sample *s,
-		      unsigned int *processes)
+static bool run_child(const struct active *a, char **command, const struct family *others,
+		      struct sample *s, unsigned int *processes)
 {
-	struct census census = { .a = a };
+	struct census census = { .a = a, .others = others };
 	int go[2] = { -1, -1 }, result[2], misses = -1, instructions = -1, status, error;
 	struct rusage used;
 	double begin;
+	bool alive;
 	pid_t pid;
 
 	if (interrupted)
@@ -253,16 +270,13 @@ static bool run_child(const struct active *a, char **command, struct sample *s,
 		misses = count_child(a, pid, true);
 		instructions = count_child(a, pid, false);
 	}
-	if (processes) {
-		census.of = pid;
-		if (pthread_create(&census.thread, NULL, take_census, &census))
-			processes = NULL;
-	}
+	if (processes && !census_begin(&census))
+		processes = NULL;
 	begin = now_ns();
 	/* Who was killed before that, or could not begin, says so by its end. */
 	send(go[1], "", 1, MSG_NOSIGNAL);
 	close(go[1]);
-	wait_for(pid, &status, &used);
+	alive = wait_for(pid, command[0], &status, &used);
 	s->time_ns = now_ns() - begin;
 	s->cpu_ns = timeval_ns(&used.ru_utime) + timeval_ns(&used.ru_stime);
 	s->misses = misses_read(misses);
@@ -271,11 +285,8 @@ static bool run_child(const struct active *a, char **command, struct sample *s,
 		close(misses);
 	if (instructions >= 0)
 		close(instructions);
-	if (processes) {
-		census.stop = true;
-		pthread_join(census.thread, NULL);
-		*processes = census.most ? census.most : 1;
-	}
+	if (processes)
+		*processes = census_end(&census, command[0]);
 	error = 0;
 	if (read(result[0], &error, sizeof(error)) != sizeof(error))
 		error = 0;
@@ -285,7 +296,7 @@ static bool run_child(const struct active *a, char **command, struct sample *s,
 		complain_errno("%s", command[0]);
 		return false;
 	}
-	return ended_well(a, command[0], status);
+	return alive && ended_well(a, command[0], status);
 }
 
 /* How many processes the command is goes to @processes, unless that is NULL. */
@@ -294,10 +305,12 @@ static bool run_sample(const struct active *a, struct run *r, char **command, st
 {
 	struct interference *in = NULL;
 	struct bubble *bubble = NULL;
+	struct family others;
+	double begin;
 	bool good;
 
 	if (s->storage || s->bandwidth) {
-		in = interference_start(a, s->storage, s->bandwidth, 0);
+		in = interference_start(a, s->storage, s->bandwidth, false);
 		if (!in)
 			return false;
 	}
@@ -311,16 +324,33 @@ static bool run_sample(const struct active *a, struct run *r, char **command, st
 	s->interference_misses = -1;
 	s->bubble_bytes_s = -1;
 	s->bubble_bytes = -1;
-	good = run_child(a, command, s, processes);
+	s->ran = -1;
+	family_find(&others, NULL);
+	family_begin();
 	if (in) {
+		interference_usage(in, STORAGE);
+		interference_usage(in, BANDWIDTH);
+	}
+	begin = now_ns();
+	good = run_child(a, command, &others, s, processes);
+	if (in) {
+		const double took = now_ns() - begin;
 		const struct usage x = interference_usage(in, STORAGE);
 		const struct usage y = interference_usage(in, BANDWIDTH);
+		const double ran_ns = x.least_ns < 0 ? y.least_ns : y.least_ns < 0 ? x.least_ns :
+				      fmin(x.least_ns, y.least_ns);
 
+		if (ran_ns >= 0)
+			s->ran = fmin(1, ran_ns / took);
 		s->interference_misses = x.misses < 0 || y.misses < 0 ? -1 : x.misses + y.misses;
 	}
 	if (bubble)
 		good &= bubble_stop(bubble, &s->bubble_bytes_s, &s->bubble_bytes);
 	interference_stop(in);
+	/* Looking for them takes a while, in which nothing is measured any more. */
+	if (!family_end(&others))
+		complain("%s has left processes that can't be killed", command[0]);
+	family_free(&others);
 	return good;
 }
 
@@ -376,8 +406,12 @@ static unsigned int grid(const struct active *a, const struct run *r, struct sam
 static bool warm_up(const struct active *a, struct run *r, char **command)
 {
 	struct sample s = { 0 };
+	unsigned int seen = 1;
+	const bool good = run_sample(a, r, command, &s, &seen);
 
-	return run_sample(a, r, command, &s, r->processes ? NULL : &r->processes);
+	if (!r->processes)
+		r->processes = seen;
+	return good;
 }
 
 static bool run_grid(const struct active *a, struct run *r, char **command)
@@ -474,6 +508,20 @@ struct interval run_metric(const struct active *a, const struct run *r, unsigned
 	return interval_of(v, n);
 }
 
+double run_reached(const struct run *r, unsigned int bubble)
+{
+	double sum = 0;
+	size_t n = 0, i;
+
+	for (i = 0; i < r->samples; i++) {
+		if (r->sample[i].bubble != bubble || r->sample[i].bubble_bytes_s < 0)
+			continue;
+		sum += r->sample[i].bubble_bytes_s;
+		n++;
+	}
+	return n ? sum / n : 0;
+}
+
 struct interval run_slow(const struct active *a, const struct run *r, unsigned int storage,
 			 unsigned int bandwidth, unsigned int bubble)
 {
@@ -485,14 +533,15 @@ struct interval run_slow(const struct active *a, const struct run *r, unsigned i
 	return ratio_of(&v, &alone);
 }
 
-void run_surface(const struct active *a, const struct run *r, struct surface *s)
+void run_surface(const struct active *a, const struct run *r, unsigned int bubble,
+		 struct surface *s)
 {
 	unsigned int i, k;
 
 	memset(s, 0, sizeof(*s));
 	for (i = 0; i <= r->calibration.storage; i++) {
 		for (k = 0; k <= r->calibration.bandwidth; k++) {
-			s->slow[i][k] = run_slow(a, r, i, k, 0);
+			s->slow[i][k] = run_slow(a, r, i, k, bubble);
 			if (s->slow[i][k].n && i > s->storage)
 				s->storage = i;
 			if (s->slow[i][k].n && k > s->bandwidth)
@@ -505,6 +554,25 @@ void run_surface(const struct active *a, const struct run *r, struct surface *s)
 		s->left[k] = r->calibration.left[k];
 }
 
+size_t run_surfaces(const struct active *a, const struct run *r, struct surface *s,
+		    double *rate)
+{
+	size_t n = 1;
+	unsigned int k;
+
+	run_surface(a, r, 0, &s[0]);
+	rate[0] = 0;
+	for (k = 1; k <= r->rates; k++) {
+		const double reached = run_reached(r, k), asked = r->rate[k - 1];
+
+		run_surface(a, r, k, &s[n]);
+		if (!s[n].slow[0][0].n)
+			continue;
+		rate[n++] = reached && reached < ENOUGH * asked ? reached : asked;
+	}
+	return n;
+}
+
 /* By one resource at a time, as the paper does */
 void run_bounds(const struct active *a, const struct run *r, struct bound *storage,
 		struct bound *bandwidth)
@@ -513,7 +581,7 @@ void run_bounds(const struct active *a, const struct run *r, struct bound *stora
 	struct surface s;
 	unsigned int i, n;
 
-	run_surface(a, r, &s);
+	run_surface(a, r, 0, &s);
 	for (n = 0; n <= s.storage && s.slow[n][0].n; n++)
 		other[n] = s.slow[n][0];
 	*storage = bound_of(s.capacity, other, n, a->threshold);
@@ -536,15 +604,17 @@ static void print_slow(const struct interval *v)
 static void print_table(const struct active *a, const struct run *r, const struct surface *most,
 			unsigned int k)
 {
+	const struct unit unit = rate_unit(r->calibration.total);
 	unsigned int s, b;
 
 	if (k)
-		printf("\nbeside DMA of %.1f MB/s, %s", r->rate[k - 1] / 1e6,
-		       json_string_value(r->bubble));
+		printf("\nbeside DMA of %.1f MB/s, %s (reached: %.1f)", r->rate[k - 1] / 1e6,
+		       json_string_value(r->bubble), run_reached(r, k) / 1e6);
 	printf("\n%-26s", "");
 	for (b = 0; b <= most->bandwidth; b++) {
 		if (r->calibration.total)
-			printf("  %u BWThr: %6.2f GB/s left   ", b, r->calibration.left[b] / 1e9);
+			printf("  %u BWThr: %6.2f %s left   ", b,
+			       r->calibration.left[b] / unit.bytes, unit.name);
 		else
 			printf("  %u BWThr                    ", b);
 	}
@@ -588,11 +658,12 @@ static void print_bound(const char *what, const struct bound *b, double unit, co
 static void print_run(const struct active *a, const struct run *r)
 {
 	const struct interval alone = run_metric(a, r, 0, 0, 0);
+	const struct unit unit = rate_unit(r->calibration.total);
 	struct bound storage, bandwidth;
 	struct surface s;
 	unsigned int k;
 
-	run_surface(a, r, &s);
+	run_surface(a, r, 0, &s);
 	if (is_metric(a, r, "misses"))
 		printf("Alone: %.0f misses of the last cache (%.0f to %.0f), %zu repetitions\n",
 		       alone.mean, alone.low, alone.high, alone.n);
@@ -610,20 +681,9 @@ static void print_run(const struct active *a, const struct run *r)
 	if (s.storage)
 		print_bound("Cache", &storage, 1048576, "MiB", r->processes);
 	if (s.bandwidth)
-		print_bound("Bandwidth", &bandwidth, 1e9, "GB/s", r->processes);
+		print_bound("Bandwidth", &bandwidth, unit.bytes, unit.name, r->processes);
 	if (a->repetitions < 2)
 		puts("One repetition says nothing about chance; --reps 3 or more does.");
-}
-
-/* Of those that are more than @clean */
-static void warn_of(const char *kind, const char *other, unsigned int clean, bool looked_at)
-{
-	if (looked_at)
-		complain("more than %u %s take %s, too: what is slower with %u may lack %s", clean,
-			 kind, other, clean + 1, other);
-	else
-		complain("whether more than %u %s take %s, too, was not checked, as there were no cores for both kinds or only one was asked for: what is slower with %u may lack %s",
-			 clean, kind, other, clean + 1, other);
 }
 
 /* What cannot be seen here */
@@ -631,8 +691,6 @@ static bool warn(const struct active *a, const struct calibration *c)
 {
 	/* Of those that there are cores for */
 	const unsigned int most = least(a->storage, c->storage);
-	const bool storage = most > c->clean_storage;
-	const bool bandwidth = least(a->bandwidth, c->bandwidth) > c->clean_bandwidth;
 	const double all = c->capacity[0].mean;
 
 	if (!a->at.shared)
@@ -647,19 +705,38 @@ static bool warn(const struct active *a, const struct calibration *c)
 	if (most && c->capacity[0].n && c->capacity[most].mean > 0.9 * all)
 		complain("%u CSThr leave all of the cache: what they do here does not take it away",
 			 most);
-	if (!storage && !bandwidth)
+	if (kinds_are_apart(a, c) || !a->strict)
 		return true;
-	if (storage)
-		warn_of("CSThr", "bandwidth", c->clean_storage,
-			effect_known(&c->bandwidth_beside[c->clean_storage + 1]));
-	if (bandwidth)
-		warn_of("BWThr", "cache", c->clean_bandwidth,
-			effect_known(&c->storage_beside[c->clean_bandwidth + 1]));
-	if (a->strict)
-		complain("--strict: not run; --storage %u --bandwidth %u can be told apart",
-			 c->clean_storage < a->storage ? c->clean_storage : a->storage,
-			 c->clean_bandwidth < a->bandwidth ? c->clean_bandwidth : a->bandwidth);
-	return !a->strict;
+	complain("--strict: not run; --storage %u --bandwidth %u can be told apart",
+		 least(c->clean_storage, a->storage), least(c->clean_bandwidth, a->bandwidth));
+	return false;
+}
+
+/* What the runs turned out not to be */
+static void warn_after(const struct run *r)
+{
+	size_t known = 0, few = 0, i;
+	double least_ran = 1;
+	unsigned int k;
+
+	for (i = 0; i < r->samples; i++) {
+		const double ran = r->sample[i].ran;
+
+		known += ran >= 0;
+		few += ran >= 0 && ran < ENOUGH;
+		if (ran >= 0)
+			least_ran = fmin(least_ran, ran);
+	}
+	if (few)
+		complain("in %zu of %zu runs interferers were running for less than %.0f %% of the time (%.0f %% at the least), as of a quota (cpu.max) or of others on their CPUs: they left more than was calibrated",
+			 few, known, ENOUGH * 100, least_ran * 100);
+	for (k = 1; k <= r->rates; k++) {
+		const double reached = run_reached(r, k);
+
+		if (reached && reached < ENOUGH * r->rate[k - 1])
+			complain("DMA of %.1f MB/s was asked for, and %.1f reached: what is slower beside it is so beside that",
+				 r->rate[k - 1] / 1e6, reached / 1e6);
+	}
 }
 
 static bool there(const char *name)
@@ -685,7 +762,7 @@ static json_t *words(char **command)
 	json_t *list = json_array();
 
 	for (; *command; command++)
-		json_array_append_new(list, json_string(*command) ?: json_string("(not UTF-8)"));
+		json_array_append_new(list, text_json(*command));
 	return list;
 }
 
@@ -694,14 +771,41 @@ static bool same_caches(const struct active *a, const struct calibration *c)
 	return !memcmp(c->bytes, a->at.bytes, sizeof(c->bytes));
 }
 
-/* null: as it comes */
+static json_t *cpus_json(const int *cpu, unsigned int n)
+{
+	json_t *list = json_array();
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		json_array_append_new(list, json_integer(cpu[i]));
+	return list;
+}
+
+/* What was asked for, where null is as it comes, and the CPUs that it came to */
 static json_t *place_json(const struct active *a)
 {
 	json_t *cpu = a->cpu < 0 ? json_null() : json_integer(a->cpu);
 	json_t *misses = a->miss_event ? json_sprintf("r%llx", (unsigned long long)a->miss_event) :
 			 json_null();
 
-	return json_pack("{s:i, s:o, s:o}", "cores", a->cores, "cpu", cpu, "misses", misses);
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "cores", a->cores, "cpu", cpu, "misses",
+			 misses, "command", cpus_json(a->at.command, a->at.commands),
+			 "interferers", cpus_json(a->at.interferer, a->at.interferers), "io",
+			 a->at.io < 0 ? json_null() : json_integer(a->at.io));
+}
+
+/* Files of before don't have the CPUs: what they have must be the same. */
+static bool same_place(json_t *was, json_t *now)
+{
+	const char *key;
+	json_t *value;
+
+	if (!json_is_object(was) || !json_object_get(was, "cores"))
+		return false;
+	json_object_foreach(was, key, value)
+		if (!json_equal(value, json_object_get(now, key)))
+			return false;
+	return true;
 }
 
 /* What was begun goes on, if it is the same. */
@@ -716,15 +820,15 @@ static bool take_up(const struct active *a, struct run *r, char **command)
 	else if (!run_load(a->file, r, &was))
 		goto fail;
 	if (r->command) {
-		same = json_equal(r->command, now) && json_equal(r->place, place) &&
+		same = json_equal(r->command, now) && same_place(r->place, place) &&
 		       json_equal(r->bubble, bubble) && r->rates == a->bubble.rates;
 		for (i = 0; i < r->rates && same; i++)
 			same = r->rate[i] == a->bubble.rate[i];
 	}
 	if (r->calibrated)
-		same &= same_caches(a, &r->calibration);
+		same &= same_caches(a, &r->calibration) && r->calibration.pace == a->pace;
 	if (!same) {
-		complain("%s is of another run (command, --cores, --cpu, --misses, caches or DMA differ); -o FILE names another file, --fresh begins anew",
+		complain("%s is of another run (command, --cores, --cpu, --misses, --pace, caches, CPUs or DMA differ); -o FILE names another file, --fresh begins anew",
 			 a->file);
 		run_free(r);
 		goto fail;
@@ -747,22 +851,59 @@ fail:
 	return good;
 }
 
+/* That of --calibration, with so many of each at least */
+static bool given_calibration(const struct active *a, struct run *r, unsigned int storage,
+			      unsigned int bandwidth)
+{
+	struct calibration *c = &r->calibration;
+
+	if (!calibration_load(a->calibration, c))
+		return false;
+	if (!same_caches(a, c)) {
+		complain("%s is of a machine with other caches", a->calibration);
+		return false;
+	}
+	if (c->pace != a->pace) {
+		complain("%s is of BWThr of another --pace", a->calibration);
+		return false;
+	}
+	if (c->storage >= storage && c->bandwidth >= bandwidth)
+		return true;
+	complain("%s has up to %u CSThr and %u BWThr, and %u and %u are asked for, or in %s already: calibrate with as many, or --storage %u --bandwidth %u",
+		 a->calibration, c->storage, c->bandwidth, storage, bandwidth, a->file,
+		 least(storage, c->storage), least(bandwidth, c->bandwidth));
+	return false;
+}
+
 static bool have_calibration(const struct active *a, struct run *r)
 {
-	/* One that is in the file counts if it has what is asked for. */
+	unsigned int storage = least(a->storage, a->at.interferers);
+	unsigned int bandwidth = least(a->bandwidth, a->at.interferers);
+	struct active all = *a;
+	size_t i;
+
+	/* Without what was left beside them, runs that are there already would mean nothing. */
+	for (i = 0; i < r->samples; i++) {
+		storage = greatest(storage, r->sample[i].storage);
+		bandwidth = greatest(bandwidth, r->sample[i].bandwidth);
+	}
 	if (a->calibration) {
-		r->calibrated = calibration_load(a->calibration, &r->calibration);
-		if (r->calibrated && !same_caches(a, &r->calibration)) {
-			complain("%s is of a machine with other caches", a->calibration);
-			r->calibrated = false;
-		}
+		r->calibrated = given_calibration(a, r, storage, bandwidth);
 		return r->calibrated;
 	}
-	if (r->calibration.storage < least(a->storage, a->at.interferers) ||
-	    r->calibration.bandwidth < least(a->bandwidth, a->at.interferers))
-		r->calibrated = false;
-	if (!r->calibrated)
-		r->calibrated = calibrate(a, &r->calibration);
+	/* One that is in the file counts if it has what is needed. */
+	if (r->calibrated && r->calibration.storage >= storage &&
+	    r->calibration.bandwidth >= bandwidth)
+		return true;
+	if (storage > a->at.interferers || bandwidth > a->at.interferers) {
+		complain("%s has runs beside %u CSThr or %u BWThr, and there are cores for %u here: how much they leave can't be found out",
+			 a->file, storage, bandwidth, a->at.interferers);
+		return false;
+	}
+	/* Nor is what is known already to be lost. */
+	all.storage = greatest(storage, r->calibration.storage);
+	all.bandwidth = greatest(bandwidth, r->calibration.bandwidth);
+	r->calibrated = calibrate(&all, &r->calibration);
 	return r->calibrated;
 }
 
@@ -774,15 +915,11 @@ static bool pin(const struct active *a)
 	return false;
 }
 
-int run(const struct active *a, char **command)
+static int run_it(const struct active *a, char **command)
 {
 	int status = STATUS_FAILED;
 	struct run r;
 
-	if (!there(command[0])) {
-		complain("%s: no such command, or not to be executed", command[0]);
-		return STATUS_USAGE;
-	}
 	if (!take_up(a, &r, command))
 		return STATUS_FAILED;
 	if (a->processes)
@@ -793,6 +930,7 @@ int run(const struct active *a, char **command)
 		if (pin(a) && run_grid(a, &r, command) && run_counts(a, &r, a->file))
 			status = STATUS_OK;
 	if (status == STATUS_OK) {
+		warn_after(&r);
 		if (a->json) {
 			json_t *j = run_json(a, &r);
 
@@ -807,5 +945,21 @@ int run(const struct active *a, char **command)
 			 a->file);
 	}
 	run_free(&r);
+	return status;
+}
+
+int run(const struct active *a, char **command)
+{
+	struct lock lock;
+	int status;
+
+	if (!there(command[0])) {
+		complain("%s: no such command, or not to be executed", command[0]);
+		return STATUS_USAGE;
+	}
+	if (!run_lock(a->file, &lock))
+		return STATUS_FAILED;
+	status = run_it(a, command);
+	run_unlock(&lock);
 	return status;
 }

@@ -45,24 +45,47 @@ struct bound bound_of(const double *available, const struct interval *slow, size
 	return b;
 }
 
-/* A point, measured or not */
-static struct interval corner(const struct surface *s, unsigned int i, unsigned int k, bool *added)
+/* As slow as both make it, if they have nothing to do with each other */
+static struct interval both(const struct interval *a, const struct interval *b)
 {
-	const struct interval *a = &s->slow[i][0], *b = &s->slow[0][k];
+	const double error = hypot(a->high - a->mean, b->high - b->mean);
 	struct interval r = { 0 };
-	double error;
 
-	if (s->slow[i][k].n)
-		return s->slow[i][k];
-	*added = true;
 	if (!a->n || !b->n)
 		return r;
-	error = hypot(a->high - a->mean, b->high - b->mean);
 	r.n = a->n < b->n ? a->n : b->n;
 	r.mean = a->mean + b->mean - 1;
 	r.low = r.mean - error;
 	r.high = r.mean + error;
 	return r;
+}
+
+/* A point, measured or not */
+static struct interval corner(const struct surface *s, unsigned int i, unsigned int k, bool *added)
+{
+	*added |= s->added[i][k] || !s->slow[i][k].n;
+	return s->slow[i][k].n ? s->slow[i][k] : both(&s->slow[i][0], &s->slow[0][k]);
+}
+
+void surface_beside(struct surface *s, const struct surface *alone)
+{
+	unsigned int i, k;
+	bool added;
+
+	for (i = 0; i <= alone->storage; i++) {
+		s->capacity[i] = alone->capacity[i];
+		for (k = 0; k <= alone->bandwidth; k++) {
+			const struct interval v = corner(alone, i, k, &added);
+
+			s->left[k] = alone->left[k];
+			if (s->slow[i][k].n)
+				continue;
+			s->slow[i][k] = both(&v, &s->slow[0][0]);
+			s->added[i][k] = true;
+		}
+	}
+	s->storage = alone->storage > s->storage ? alone->storage : s->storage;
+	s->bandwidth = alone->bandwidth > s->bandwidth ? alone->bandwidth : s->bandwidth;
 }
 
 /*
@@ -128,4 +151,34 @@ bool surface_at(const struct surface *s, double capacity, double bandwidth, stru
 		}
 	}
 	return p->slow.n;
+}
+
+bool surfaces_at(const struct surface *s, const double *rate, size_t n, double capacity,
+		 double bandwidth, double at, struct prediction *p)
+{
+	struct prediction from, to;
+	size_t low = 0, high = n, i;
+	double part;
+
+	for (i = 1; i < n; i++) {
+		if (rate[i] <= at && rate[i] > rate[low])
+			low = i;
+		if (rate[i] > at && (high == n || rate[i] < rate[high]))
+			high = i;
+	}
+	if (!surface_at(&s[low], capacity, bandwidth, p))
+		return false;
+	p->more_dma = high == n && at > rate[low];
+	if (high == n || at <= rate[low])
+		return true;
+	from = *p;
+	if (!surface_at(&s[high], capacity, bandwidth, &to))
+		return false;
+	part = (at - rate[low]) / (rate[high] - rate[low]);
+	p->slow = (struct interval) { 0 };
+	add(&p->slow, &from.slow, 1 - part);
+	add(&p->slow, &to.slow, part);
+	p->added |= to.added;
+	p->beyond |= to.beyond;
+	return true;
 }

@@ -9,7 +9,8 @@
  *
  * A machine may have too few cores for both kinds at once. Where a point was not measured
  * for that, the two are taken to add up, slow[s][b] = slow[s][0] + slow[0][b] - 1: which
- * is what their being independent means, and is said with the result.
+ * is what their being independent means, and is said with the result. So it is with what was
+ * not measured beside DMA, but without.
  */
 #ifndef MEMIO_ACTIVE_SURFACE_H
 #define MEMIO_ACTIVE_SURFACE_H
@@ -27,16 +28,30 @@ struct surface {
 	/* All of them 0: not known */
 	double capacity[STORAGE_MAX + 1], left[BANDWIDTH_MAX + 1];
 	struct interval slow[STORAGE_MAX + 1][BANDWIDTH_MAX + 1];	/* n = 0: not measured */
+	bool added[STORAGE_MAX + 1][BANDWIDTH_MAX + 1];	/* nor were these, but their parts */
 };
 
 struct prediction {
 	struct interval slow;
 	bool added;		/* from points that were not measured */
 	bool beyond;		/* less than the least that was measured: slow is a lower bound */
+	bool more_dma;		/* the same, as it was measured beside less DMA only */
 };
 
 /* surface_at: false if there is nothing to predict from */
 bool surface_at(const struct surface *s, double capacity, double bandwidth, struct prediction *p);
+
+/*
+ * surface_beside: to @s, beside DMA, comes what was measured without: @alone's points, and
+ * what DMA added where nobody else was.
+ */
+void surface_beside(struct surface *s, const struct surface *alone);
+/*
+ * surfaces_at: the same, between the two rates next to @at of the @n @rate, whose surfaces @s
+ * are; the first rate is 0, the others are in no order
+ */
+bool surfaces_at(const struct surface *s, const double *rate, size_t n, double capacity,
+		 double bandwidth, double at, struct prediction *p);
 
 /**
  * struct bound - how much of a resource a command uses

@@ -24,6 +24,8 @@
 #include "active.h"
 #include "command.h"
 
+#define LATE_NS		1e8
+
 struct thread {
 	struct loop loop;
 	pthread_t id;
@@ -114,6 +116,42 @@ double misses_read(int fd)
 	return v.running_ns >= v.enabled_ns * 0.999 ? (double)v.n : -1;
 }
 
+double wait_until(double due, const volatile bool *stop)
+{
+	double now = now_ns();
+
+	if (due < now - LATE_NS)
+		return now - LATE_NS;
+	for (; now < due && !*stop; now = now_ns()) {
+		const double left = due - now;
+		const struct timespec pause = {
+			.tv_nsec = left < 1000 ? 1000 : left < 1e7 ? left : 1e7,
+		};
+
+		nanosleep(&pause, NULL);
+	}
+	return due;
+}
+
+/*
+ * A line of each buffer at a time, and then a rest until that is due: such a thread takes
+ * no more than --pace. It begins when it has been through its buffer.
+ */
+static void bandwidth_at_pace(struct thread *t)
+{
+	const double each_ns = BW_BUFFERS * LINE_BYTES / t->a->pace * 1e9;
+	struct loop *const l = &t->loop;
+	double due;
+
+	l->end = l->bytes / LINE_BYTES / BW_BUFFERS;
+	active_bandwidth(l);
+	for (due = now_ns(); !l->stop; due += each_ns) {
+		due = wait_until(due, &l->stop);
+		l->end++;
+		active_bandwidth(l);
+	}
+}
+
 static void *work(void *arg)
 {
 	struct thread *t = arg;
@@ -133,6 +171,8 @@ static void *work(void *arg)
 	t->state = 1;
 	if (t->kind == STORAGE)
 		active_storage(&t->loop);
+	else if (t->kind == BANDWIDTH && t->a->pace)
+		bandwidth_at_pace(t);
 	else if (t->kind == BANDWIDTH)
 		active_bandwidth(&t->loop);
 	else
@@ -166,18 +206,19 @@ static bool wait_for_all(struct interference *in)
 }
 
 struct interference *interference_start(const struct active *a, unsigned int storage,
-					unsigned int bandwidth, unsigned int stream)
+					unsigned int bandwidth, bool stream)
 {
-	const unsigned int n = storage + bandwidth + stream;
+	const unsigned int streams = stream ? a->at.cores : 0;
+	const unsigned int n = storage + bandwidth + streams;
 	struct interference *in = calloc(1, sizeof(*in));
 	uint64_t bytes = storage * interference_bytes(a, STORAGE) +
 			 bandwidth * interference_bytes(a, BANDWIDTH) +
-			 stream * interference_bytes(a, STREAM);
+			 streams * interference_bytes(a, STREAM);
 	unsigned int i;
 
-	if (n > a->at.interferers) {
-		complain("%u interferers take %u cores beside the command's, and there are %u", n,
-			 n, a->at.interferers);
+	if (storage + bandwidth > a->at.interferers) {
+		complain("%u interferers take %u cores beside the command's, and there are %u",
+			 storage + bandwidth, storage + bandwidth, a->at.interferers);
 		free(in);
 		return NULL;
 	}
@@ -195,9 +236,11 @@ struct interference *interference_start(const struct active *a, unsigned int sto
 
 		t->a = a;
 		t->kind = i < storage ? STORAGE : i < storage + bandwidth ? BANDWIDTH : STREAM;
-		t->cpu = a->at.interferer[i];
+		t->cpu = t->kind == STREAM ? a->at.core[i - storage - bandwidth] :
+					     a->at.interferer[i];
 		t->counter = -1;
 		t->loop.bytes = interference_bytes(a, t->kind);
+		t->loop.end = UINT64_MAX;
 		error = pthread_create(&t->id, NULL, work, t);
 		if (error) {
 			errno = error;
@@ -206,6 +249,9 @@ struct interference *interference_start(const struct active *a, unsigned int sto
 			return NULL;
 		}
 		pthread_getcpuclockid(t->id, &t->clock);
+		/* Who rests takes nothing meanwhile. */
+		if (t->kind == BANDWIDTH && a->pace)
+			t->clock = CLOCK_MONOTONIC;
 		in->n++;
 	}
 	if (!wait_for_all(in)) {
@@ -250,7 +296,7 @@ bool interference_has(const struct interference *in, enum kind kind)
 struct usage interference_usage(struct interference *in, enum kind kind)
 {
 	unsigned int i, threads = 0;
-	struct usage u = { 0 };
+	struct usage u = { .least_ns = -1 };
 
 	for (i = 0; i < in->n; i++) {
 		struct thread *t = &in->thread[i];
@@ -263,6 +309,8 @@ struct usage interference_usage(struct interference *in, enum kind kind)
 		done = t->loop.done;
 		misses = misses_of(t);
 		u.ns += ns - t->ns;
+		if (t->clock != CLOCK_MONOTONIC && (u.least_ns < 0 || ns - t->ns < u.least_ns))
+			u.least_ns = ns - t->ns;
 		u.done += done - t->done;
 		if (misses < 0 || t->misses < 0 || u.misses < 0)
 			u.misses = -1;

@@ -5,8 +5,8 @@
  * The thread is pinned to one CPU; for events of the uncore to the one that the kernel
  * counts them on. A probe is set up and run once to warm up, for every
  * group of events; then each amount of work is done several times, all amounts in turn,
- * so that what drifts hits all of them; robust_mean() of the repetitions is a point,
- * fit_line() of the points a slope. Events of a core are counted in groups that the
+ * so that what drifts hits all of them; after level(), robust_mean() of the repetitions is
+ * a point, fit_line() of the points a slope. Events of a core are counted in groups that the
  * kernel schedules as a whole; what a group cannot have, each event gets alone. Events
  * of the uncore are the whole machine's and are counted one at a time: they share
  * filters, and the second opcode in a box would make them take turns.
@@ -102,7 +102,7 @@ int cit_ready(struct cit *cit)
 
 	if (!counters_there())
 		return CIT_UNABLE;
-	if (!cpus_allowed(&cit->allowed)) {
+	if (!cpus_allowed(0, &cit->allowed)) {
 		complain_errno("sched_getaffinity");
 		return STATUS_FAILED;
 	}
@@ -285,6 +285,7 @@ static enum outcome fit_group(const struct cit *cit, struct probe *probe, struct
 	if (end != DONE)
 		return end;
 	for (i = 0; i < g->n; i++) {
+		level(value[i][0], CIT_REPETITIONS, probe->points, cit->repetitions);
 		for (k = 0; k < probe->points; k++) {
 			size_t dropped;
 

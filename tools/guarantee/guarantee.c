@@ -335,8 +335,9 @@ static json_t *rate_json(const struct guarantee *g, unsigned int i, unsigned int
 		json_array_append_new(windows, json_pack("{s:f, s:I}", "ns", w->ns, "lines",
 							 (json_int_t)w->lines));
 	}
-	return json_pack("{s:s, s:i, s:f, s:f, s:f, s:o}", "pattern", patterns[i].name,
-			 "package", (int)g->at.package[k].number, "bytes_per_s", r->bytes_s,
+	return json_pack("{s:s, s:i, s:I, s:f, s:f, s:o}", "pattern", patterns[i].name,
+			 "package", (int)g->at.package[k].number, "bytes_per_s",
+			 (json_int_t)r->bytes_s,
 			 "spread", r->spread, "ran", r->ran, "windows", windows);
 }
 
@@ -361,12 +362,12 @@ static void print_json(const struct guarantee *g, uint64_t value, bool was_set, 
 	for (i = 0; i < PATTERNS; i++)
 		for (k = 0; k < g->at.packages; k++)
 			json_array_append_new(rates, rate_json(g, i, k));
-	j = json_pack("{s:f, s:i, s:i, s:o, s:o, s:{s:s, s:i, s:f}, s:I, s:b, s:O}",
+	j = json_pack("{s:f, s:i, s:i, s:o, s:o, s:{s:s, s:i, s:I}, s:I, s:b, s:O}",
 		      "seconds", g->seconds, "margin_percent", (int)g->margin,
 		      "line_bytes", (int)LINE_BYTES, "packages", packages, "patterns", rates,
 		      "least", "pattern", patterns[pattern].name,
 		      "package", (int)g->at.package[package].number,
-		      "bytes_per_s", g->rate[pattern][package].bytes_s,
+		      "bytes_per_s", (json_int_t)g->rate[pattern][package].bytes_s,
 		      "guaranteed_bps", (json_int_t)value, "set", was_set, "warnings", warnings);
 	json_dumpf(j, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
 	putchar('\n');

@@ -114,12 +114,14 @@ struct window {
 
 /**
  * struct rate - of one pattern, in one package
- * @bytes_s:	the median over windows of what has come from and gone to memory for sure
+ * @bytes_s:	the median over windows of what has come from and gone to memory for sure;
+ *		whole bytes, so that what is printed is what the guarantee was computed from
  * @spread:	of the windows: the largest less the smallest, in parts of the median
  * @ran:	the least of theirs
  */
 struct rate {
-	double bytes_s, spread, ran;
+	uint64_t bytes_s;
+	double spread, ran;
 };
 
 /* buffer_bytes: of each of @threads: a power of two */
@@ -133,7 +135,7 @@ struct rate rate_of(const struct window *w, size_t n, double part);
 /* least_of: its index */
 size_t least_of(const struct rate *r, size_t n);
 /* guarantee_of: bytes a second, less @margin percent */
-uint64_t guarantee_of(double bytes_s, unsigned int margin);
+uint64_t guarantee_of(uint64_t bytes_s, unsigned int margin);
 
 /* ---- measured (measure.c) ---- */
 

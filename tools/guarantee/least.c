@@ -31,18 +31,19 @@ double from_memory(const struct pattern *p, uint64_t cache_bytes, uint64_t buffe
 
 struct rate rate_of(const struct window *w, size_t n, double part)
 {
-	double v[STATISTICS_MAX], low = INFINITY, high = 0;
+	double v[STATISTICS_MAX], low = INFINITY, high = 0, middle;
 	struct rate r = { .ran = 1 };
 	size_t i;
 
 	for (i = 0; i < n && i < STATISTICS_MAX; i++) {
-		v[i] = w[i].lines * LINE_BYTES * part / w[i].ns * 1e9;
+		v[i] = w[i].lines * LINE_BYTES * part * 1e9 / w[i].ns;
 		low = fmin(low, v[i]);
 		high = fmax(high, v[i]);
 		r.ran = fmin(r.ran, w[i].ran);
 	}
-	r.bytes_s = median(v, i);
-	r.spread = r.bytes_s > 0 ? (high - low) / r.bytes_s : 0;
+	middle = median(v, i);
+	r.bytes_s = middle;
+	r.spread = middle > 0 ? (high - low) / middle : 0;
 	return r;
 }
 
@@ -56,7 +57,7 @@ size_t least_of(const struct rate *r, size_t n)
 	return least;
 }
 
-uint64_t guarantee_of(double bytes_s, unsigned int margin)
+uint64_t guarantee_of(uint64_t bytes_s, unsigned int margin)
 {
 	return bytes_s * (100 - margin) / 100;
 }

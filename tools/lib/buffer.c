@@ -2,28 +2,21 @@
 /*
  * Memory to load from and store to, see buffer.h
  */
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "buffer.h"
 #include "command.h"
+#include "room.h"
 
 bool buffer_fits(uint64_t bytes)
 {
-	uint64_t free_kib = 0;
-	char line[128];
-	FILE *f = fopen("/proc/meminfo", "r");
+	const uint64_t room = room_here();
 
-	while (f && !free_kib && fgets(line, sizeof(line), f))
-		if (sscanf(line, "MemAvailable: %lu", &free_kib) != 1)
-			free_kib = 0;
-	if (f)
-		fclose(f);
-	if (!free_kib || bytes / 1024 <= free_kib / 2)
+	if (room == ROOM_UNKNOWN || bytes <= room / 2)
 		return true;
-	complain("a buffer of %llu MiB takes more than half of the memory that is free; --caches says which sizes are wanted",
-		 (unsigned long long)bytes >> 20);
+	complain("a buffer of %llu MiB takes more than half of the memory that is free, %llu MiB, as the machine and the limits of this cgroup have it; --caches says which sizes are wanted",
+		 (unsigned long long)bytes >> 20, (unsigned long long)room >> 20);
 	return false;
 }
 

@@ -11,8 +11,8 @@
 #define LINE_BYTES	64u	/* of a cache */
 
 /*
- * buffer_fits: half of what is free is enough for @bytes; complains otherwise. A machine
- * that swaps, or kills, measures nothing.
+ * buffer_fits: half of what is free, here and for this cgroup, is enough for @bytes;
+ * complains otherwise. A machine that swaps, or kills, measures nothing.
  */
 bool buffer_fits(uint64_t bytes);
 /* buffer_new: zeroed pages, large ones if there are any; NULL after a complaint */

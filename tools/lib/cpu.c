@@ -11,7 +11,7 @@
 
 #define CPUS_MOST	(1 << 20)	/* a kernel that has more is none */
 
-bool cpus_allowed(struct cpus *cpus)
+bool cpus_allowed(int thread, struct cpus *cpus)
 {
 	/* The kernel takes no less room than it may have CPUs. */
 	for (cpus->most = CPU_SETSIZE; cpus->most <= CPUS_MOST; cpus->most *= 2) {
@@ -21,7 +21,7 @@ bool cpus_allowed(struct cpus *cpus)
 		if (!cpus->set)
 			return false;
 		CPU_ZERO_S(bytes, cpus->set);
-		if (!sched_getaffinity(0, bytes, cpus->set))
+		if (!sched_getaffinity(thread, bytes, cpus->set))
 			return true;
 		CPU_FREE(cpus->set);
 		if (errno != EINVAL)

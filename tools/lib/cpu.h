@@ -15,8 +15,11 @@ struct cpus {
 	int most;
 };
 
-/* cpus_allowed: those that this thread may run on, now; false, with errno, if it can't be told */
-bool cpus_allowed(struct cpus *cpus);
+/*
+ * cpus_allowed: those that a thread (0: this one) may run on, now; false, with errno, if it
+ * can't be told
+ */
+bool cpus_allowed(int thread, struct cpus *cpus);
 bool cpus_has(const struct cpus *cpus, int cpu);
 void cpus_free(struct cpus *cpus);
 /* pin_to_cpus: this thread, to any of @n; false, with errno, if it can't be done */

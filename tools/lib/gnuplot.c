@@ -20,6 +20,14 @@ const char *gnuplot_terminal(const char *file)
 	       !strcasecmp(dot, ".png") ? "pngcairo" : !strcasecmp(dot, ".pdf") ? "pdfcairo" : NULL;
 }
 
+/* An empty file is no picture; one that was there before stays. */
+static void give_up(const struct gnuplot *g)
+{
+	close(g->picture);
+	if (g->made)
+		unlink(g->output);
+}
+
 bool gnuplot_open(struct gnuplot *g, const char *output)
 {
 	int in[2];
@@ -27,14 +35,17 @@ bool gnuplot_open(struct gnuplot *g, const char *output)
 	g->output = output;
 	fflush(stdout);
 	/* A picture that is there is cut only when there is another one in its place. */
-	g->picture = open(output, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	g->picture = open(output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	g->made = g->picture >= 0;
+	if (!g->made)
+		g->picture = open(output, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (g->picture < 0) {
 		complain_errno("%s", output);
 		return false;
 	}
 	if (pipe(in)) {
 		complain_errno("starting gnuplot");
-		close(g->picture);
+		give_up(g);
 		return false;
 	}
 	g->pid = fork();
@@ -42,7 +53,7 @@ bool gnuplot_open(struct gnuplot *g, const char *output)
 		complain_errno("starting gnuplot");
 		close(in[0]);
 		close(in[1]);
-		close(g->picture);
+		give_up(g);
 		return false;
 	}
 	if (!g->pid) {
@@ -75,10 +86,13 @@ bool gnuplot_close(struct gnuplot *g)
 		complain_errno("%s", g->output);
 		good = false;
 	}
-	close(g->picture);
-	if (!good)
-		complain("%s: not drawn", g->output);
-	return good;
+	if (good) {
+		close(g->picture);
+		return true;
+	}
+	give_up(g);
+	complain("%s: not drawn", g->output);
+	return false;
 }
 
 void gnuplot_name(char *to, size_t size, const char *text)

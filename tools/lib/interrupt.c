@@ -4,6 +4,7 @@
  */
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 
 #include "interrupt.h"
 
@@ -16,7 +17,7 @@ static void note(int sig)
 
 void interrupts_to(void (*handler)(int sig))
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
 	struct sigaction act = { .sa_handler = handler }, was;
 	size_t i;
 
@@ -37,6 +38,8 @@ void interrupts_end(void)
 	if (!sig)
 		return;
 	fflush(stdout);
+	/* That SIGQUIT ends it says nothing about its memory. */
+	prctl(PR_SET_DUMPABLE, 0);
 	signal(sig, SIG_DFL);
 	raise(sig);
 }

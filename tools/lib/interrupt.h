@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* SIGINT, SIGTERM and SIGHUP: what runs is to end soon, and as if it had not caught them */
+/*
+ * SIGINT, SIGQUIT, SIGTERM and SIGHUP: what runs is to end soon, and as if it had not caught them
+ */
 #ifndef MEMIO_INTERRUPT_H
 #define MEMIO_INTERRUPT_H
 

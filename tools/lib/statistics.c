@@ -52,6 +52,25 @@ double robust_mean(const double *v, size_t n, size_t *dropped)
 	return sum / kept;
 }
 
+void level(double *value, size_t stride, size_t points, size_t repetitions)
+{
+	double middle[STATISTICS_MAX], beyond[STATISTICS_MAX], more;
+	size_t k, r;
+
+	/* Of two points nobody knows which is out of line. */
+	if (points < 3 || points > STATISTICS_MAX)
+		return;
+	for (k = 0; k < points; k++)
+		middle[k] = median(value + k * stride, repetitions);
+	for (r = 0; r < repetitions; r++) {
+		for (k = 0; k < points; k++)
+			beyond[k] = value[k * stride + r] - middle[k];
+		more = median(beyond, points);
+		for (k = 0; k < points; k++)
+			value[k * stride + r] -= more;
+	}
+}
+
 double student_95(size_t df)
 {
 	static const double few[] = {

@@ -30,6 +30,16 @@ double median(const double *v, size_t n);
  */
 double robust_mean(const double *v, size_t n, size_t *dropped);
 
+/*
+ * level: takes from each repetition what it has more than the others, or less, at all its
+ * points: the median over the points of what it is beyond their medians (a step of Tukey's
+ * median polish). What changes once, in the middle, and stays, would else be in the
+ * majority at some points and not at others, and so in the slope.
+ *
+ * @value: by point and repetition; @stride: from one point to the next
+ */
+void level(double *value, size_t stride, size_t points, size_t repetitions);
+
 /* student_95: two-sided quantile of Student's t with @df degrees of freedom */
 double student_95(size_t df);
 

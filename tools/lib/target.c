@@ -4,9 +4,16 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -57,6 +64,37 @@ static bool fill(int fd, uint64_t bytes)
 	return !fsync(fd);
 }
 
+/* Since Linux 6.6 tmpfs has O_DIRECT, and copies then. */
+static bool is_in_memory(int fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC ||
+				     fs.f_type == HUGETLBFS_MAGIC);
+}
+
+/* Of disks that CPUs serve, by the names that the kernel gives them: once, as each run opens it */
+static void warn_of_memory(const char *path, dev_t device)
+{
+	static const char *const names[] = { "ram", "zram", "loop", "nullb" };
+	char link[64], real[PATH_MAX];
+	static bool warned;
+	const char *name;
+	size_t i;
+
+	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(device), minor(device));
+	if (warned || !realpath(link, real))
+		return;
+	name = strrchr(real, '/') + 1;
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strncmp(name, names[i], strlen(names[i])))
+			continue;
+		complain("%s (%s) is a disk that a CPU copies from and to: it may be that no device moves anything",
+			 path, name);
+		warned = true;
+	}
+}
+
 int target_open(const struct target *t, uint64_t *size)
 {
 	const char *path = t->file ? t->file : t->disk;
@@ -71,8 +109,15 @@ int target_open(const struct target *t, uint64_t *size)
 	if (S_ISBLK(st.st_mode)) {
 		if (ioctl(fd, BLKGETSIZE64, size))
 			goto fail;
+		warn_of_memory(path, st.st_rdev);
 	} else if (!S_ISREG(st.st_mode) || !t->file) {
 		complain("%s is no %s", path, t->file ? "file" : "disk; for a file say --file");
+		close(fd);
+		return -1;
+	}
+	if (S_ISREG(st.st_mode) && is_in_memory(fd)) {
+		complain("%s: this file system is in memory: no device moves what is read and written there",
+			 path);
 		close(fd);
 		return -1;
 	}

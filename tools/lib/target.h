@@ -22,7 +22,8 @@ struct target {
 
 /*
  * target_open: with O_DIRECT; how large it is. -1 after a complaint, as of a disk that is to
- * be written and is in use, whatever @overwrite says
+ * be written and is in use, whatever @overwrite says, or of a file that is in memory. Of a
+ * disk that is in memory, or may be, it is said.
  */
 int target_open(const struct target *t, uint64_t *size);
 

@@ -4,13 +4,16 @@
  * against an LRU cache that is walked through, their inverses, placement on machines made
  * up by hwloc, and predictions from a surface that is known.
  */
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../model.h"
 #include "../place.h"
 #include "../surface.h"
 #include "random.h"
+#include "room.h"
 #include "statistics.h"
 #include "test.h"
 
@@ -275,6 +278,7 @@ static void placement(void)
 				   "l1d:1(size=32KiB) core:1 pu:1";
 	static const char two[] = "pack:2 l3:1 l2:4 core:1 pu:2";
 	static const char chiplets[] = "pack:1 l3:4 core:3 pu:1";
+	static const char pairs[] = "pack:1 l3:1 l2:4 core:2 pu:1";
 	static const char bare[] = "core:4 pu:1";
 	struct placement p;
 
@@ -293,11 +297,17 @@ static void placement(void)
 	place_on(xeon, "0-7", 1, -1, false, &p);
 	check(p.shared && p.bytes[0] == 32 << 10 && p.bytes[1] == 256 << 10 &&
 	      p.bytes[2] == 20 << 20, "... and its caches");
+	place_on(xeon, "0-7", 1, -1, true, &p);
+	check(p.cores == 8 && p.core[7] == 7, "... STREAM has all cores, also the command's");
+	place_on(xeon, "1,4-5", 1, -1, false, &p);
+	check(p.cores == 3 && p.core[0] == 1 && p.core[2] == 5, "... that are allowed");
 	placed("two sockets, two threads: siblings of the command's core stay free", two, "0-15", 1,
 	       -1, false, "6 7 | 0 2 4");
 	placed("... only one thread of its core is allowed", two, "8-14", 1, -1, false,
 	       "14 | 8 10 12");
 	placed("... IO goes to the other socket", two, "0-15", 1, -1, true, "6 7 | 0 2 4 | 14");
+	place_on(two, "0-15", 1, -1, true, &p);
+	check(p.cores == 4 && p.core[3] == 6, "... STREAM has a thread of each core, of one socket");
 	placed("... a cpuset over both: where there are more", two, "0-1,8-15", 1, -1, false,
 	       "14 15 | 8 10 12");
 	placed("... one core of each: better than none", two, "0-1,8-9", 1, -1, false, "8 9 | 0");
@@ -310,6 +320,13 @@ static void placement(void)
 	placed("chiplets: one of them", chiplets, "0-11", 1, -1, false, "2 | 0 1");
 	placed("... where the CPU is", chiplets, "0-11", 1, 10, false, "10 | 9 11");
 	placed("... that has most", chiplets, "0,3-5,9", 1, -1, false, "5 | 3 4");
+	placed("two cores to an L2: the command's is spared", pairs, "0-7", 1, -1, false,
+	       "7 | 0 1 2 3 4 5");
+	placed("... two of them", pairs, "0-7", 2, 2, false, "2 7 | 0 1 4 5");
+	placed("... but not if there is nobody else", pairs, "6-7", 1, -1, false, "7 | 6");
+	placed("... IO gets one of the others", pairs, "0-7", 1, -1, true, "7 | 0 1 2 3 4 | 5");
+	place_on(pairs, "0-7", 1, -1, false, &p);
+	check(p.cores == 8, "... STREAM has all of them");
 	placed("no cache is known", bare, "0-3", 1, -1, false, "3 | 0 1 2");
 	place_on(bare, "0-3", 1, -1, false, &p);
 	check(!p.shared && !p.bytes[2], "... and that is said");
@@ -366,6 +383,45 @@ static void predictions(void)
 	check(!surface_at(&s, 12, 14, &p), "nothing to predict from");
 }
 
+static void beside_dma(void)
+{
+	/* Rates as they were asked for, in no order */
+	static const double rate[] = { 0, 400, 100 };
+	struct surface s[3] = {
+		{ .storage = 1, .capacity = { 20, 10 }, .left = { 17 } },
+		{ .capacity = { 20 }, .left = { 17 } },
+		{ .storage = 1, .capacity = { 20, 10 }, .left = { 17 } },
+	};
+	struct prediction p;
+
+	s[0].slow[0][0] = exactly(1);
+	s[0].slow[1][0] = exactly(1.5);
+	s[1].slow[0][0] = exactly(1.4);
+	s[2].slow[0][0] = exactly(1.1);
+	s[2].slow[1][0] = exactly(1.8);
+	surface_beside(&s[1], &s[0]);
+	surface_beside(&s[2], &s[0]);
+	check(surfaces_at(s, rate, 3, 10, 17, 0, &p) && !p.added && !p.more_dma, "without DMA");
+	near("... as it was", p.slow.mean, 1.5, EXACT);
+	surfaces_at(s, rate, 3, 20, 17, 100, &p);
+	near("a rate that was measured", p.slow.mean, 1.1, EXACT);
+	near("... with its interval", p.slow.high, 1.11, EXACT);
+	check(!p.added && !p.more_dma, "... and nothing else");
+	surfaces_at(s, rate, 3, 20, 17, 50, &p);
+	near("between none and the least", p.slow.mean, 1.05, EXACT);
+	surfaces_at(s, rate, 3, 20, 17, 250, &p);
+	near("between two rates", p.slow.mean, 1.25, EXACT);
+	surfaces_at(s, rate, 3, 15, 17, 100, &p);
+	near("with less cache, which was measured beside it", p.slow.mean, 1.45, EXACT);
+	check(!p.added, "... and nothing is added up");
+	surfaces_at(s, rate, 3, 10, 17, 400, &p);
+	near("... which was not", p.slow.mean, 1.9, EXACT);
+	check(p.added, "... is added up");
+	surfaces_at(s, rate, 3, 20, 17, 401, &p);
+	check(p.more_dma && !p.beyond, "more DMA than was measured");
+	near("... is at least what was", p.slow.mean, 1.4, EXACT);
+}
+
 static void bounds(void)
 {
 	static const double left[] = { 20, 15, 12, 7, 5, 2.5 };
@@ -408,6 +464,66 @@ static void bounds(void)
 	check(!slower(&v[1], 0.05), "4 %% are fewer than 5");
 }
 
+/* ---- memory ---- */
+
+static char *tree;
+
+static void group_file(const char *group, const char *name, const char *text)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s%s", tree, group);
+	mkdir(path, 0700);
+	snprintf(path, sizeof(path), "%s%s/%s", tree, group, name);
+	f = fopen(path, "w");
+	if (f) {
+		fputs(text, f);
+		fclose(f);
+	}
+}
+
+static int drop(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
+static void room(void)
+{
+	char path[16], made[] = "/tmp/memio-unit.XXXXXX";
+
+	check(room_cgroup("9:memory:/v1\n0::/a b/c\n", path, sizeof(path)) &&
+	      !strcmp(path, "/a b/c"), "a cgroup of v2, beside v1");
+	check(!room_cgroup("9:memory:/v1\n", path, sizeof(path)), "... none");
+	check(!room_cgroup("0::/../else\n", path, sizeof(path)), "... one that is out of sight");
+	check(!room_cgroup("0::/a/name/that/is/long\n", path, sizeof(path)), "... a long name");
+	tree = mkdtemp(made);
+	if (!tree) {
+		check(false, "a directory in /tmp");
+		return;
+	}
+	group_file("/a", "memory.max", "max\n");
+	group_file("/a/b", "memory.current", "900\n");
+	check(room_below(tree, "/a/b") == ROOM_UNKNOWN, "no limits");
+	group_file("/a/b", "memory.max", "1000\n");
+	check(room_below(tree, "/a/b") == 100, "memory.max, less what is used");
+	group_file("/a/b", "memory.stat", "anon 500\ninactive_file 300\nactive_file 50\n");
+	check(room_below(tree, "/a/b") == 450, "... but for what files have");
+	group_file("/a", "memory.high", "800\n");
+	group_file("/a", "memory.current", "700\n");
+	check(room_below(tree, "/a/b") == 100, "memory.high of the one above");
+	group_file("/a", "memory.current", "5000\n");
+	check(!room_below(tree, "/a/b"), "... that has more than it is to");
+	group_file("/a", "memory.current", "0\n");
+	group_file("", "memory.max", "40\n");
+	check(room_below(tree, "/a/b") == 40, "... and of all that can be seen");
+	check(room_below(tree, "/") == 40, "... which is its own");
+	nftw(tree, drop, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 int main(void)
 {
 	statistics();
@@ -416,6 +532,8 @@ int main(void)
 	lru();
 	placement();
 	predictions();
+	beside_dma();
 	bounds();
+	room();
 	return failed ? 1 : 0;
 }

@@ -142,6 +142,35 @@ static void repetitions(void)
 	near("one is its own mean", robust_mean(half + 4, 1, &dropped), 100000, 0);
 }
 
+/* A slope of 1, five amounts, five times; from the middle of the third, 64 more each time */
+static void a_step(void)
+{
+	static const double x[] = { 1024, 2048, 3072, 4096, 5120 };
+	double value[5][5], y[5];
+	size_t k, r, from, dropped;
+
+	for (from = 0; from <= 5; from++) {
+		for (k = 0; k < 5; k++)
+			for (r = 0; r < 5; r++)
+				value[k][r] = x[k] + (r * 5 + k >= 10 + from ? 64 : 0);
+		/* An interrupt, too */
+		value[1][4] += 400;
+		level(value[0], 5, 5, 5);
+		for (k = 0; k < 5; k++)
+			y[k] = robust_mean(value[k], 5, &dropped);
+		near("a step between repetitions is in no slope", fit_line(x, y, 5).slope, 1, EXACT);
+	}
+	/* All do the same: nothing changes, but one is left out of line. */
+	for (k = 0; k < 5; k++)
+		for (r = 0; r < 5; r++)
+			value[k][r] = x[k] + (k == 3 && r == 2 ? 100 : 0);
+	level(value[0], 5, 5, 5);
+	near("what is level stays", value[4][2], 5120, 0);
+	near("... and so does one alone", value[3][2], 4196, 0);
+	level(value[0], 5, 2, 5);
+	near("... and two points", value[0][0], 1024, 0);
+}
+
 /* Curves as figures 12 and 13: caches of 32 KiB, 256 KiB and 32 MiB */
 static void step_functions(void)
 {
@@ -206,7 +235,7 @@ static void many_cpus(void)
 	struct cit cit = { .at = here };
 	int cpu[4];
 
-	check(cpus_allowed(&cit.allowed) && cpus_has(&cit.allowed, 0) &&
+	check(cpus_allowed(0, &cit.allowed) && cpus_has(&cit.allowed, 0) &&
 	      cpus_has(&cit.allowed, 1500), "CPUs of a kernel with %d", KERNEL_CPUS);
 	check(!cpus_has(&cit.allowed, 1) && !cpus_has(&cit.allowed, -1) &&
 	      !cpus_has(&cit.allowed, 1 << 24), "... no others");
@@ -266,6 +295,7 @@ int main(int argc, char **argv)
 	apart(&io_family);
 	apart(&shared_family);
 	repetitions();
+	a_step();
 	step_functions();
 	many_cpus();
 	sizes_of_curves();

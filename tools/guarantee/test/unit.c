@@ -156,7 +156,9 @@ static void rates(void)
 	check(guarantee_of(1e9, 10) == 900000000, "10 %% less");
 	check(guarantee_of(1e9, 0) == 1000000000, "nothing less");
 	check(guarantee_of(1e9, 99) == 10000000, "99 %% less");
-	check(guarantee_of(15.99, 0) == 15, "never more than was measured");
+	check(guarantee_of(19, 10) == 17, "never more than was measured");
+	check(rate_of((const struct window[]){ { 3e9, 1, 1 } }, 1, 1).bytes_s == 21,
+	      "whole bytes, and no more than moved");
 }
 
 static struct spots s;
