@@ -13,7 +13,9 @@ def of($k; $p; $b): .values[$k][$p][$b] // [];
 
 # Columns of path lengths: [name, kernel, phase, the stock kernel's phase]
 def columns: [["off", "off", "plain", "plain"], ["on", "on", "plain", "plain"],
-	["io", "on", "io", "io"], ["armed", "on", "armed", "io"]];
+	["io", "on", "io", "io"], ["armed", "on", "armed", "io"],
+	["group", "on", "group", "group"],
+	["limited", "on", "limited", "group"]];
 
 def benches: ["syscall", "pipe", "ring", "ring-packet", "hackbench", "iperf3", "iperf3-100", "rr",
 	"ab", "ab-keep", "packet", "disk", "disk-sleep"];
@@ -29,22 +31,22 @@ def uncertain($b; $c): more($b; $c) as $d
 def signed: to(2) | if . > 0 then "+\(.)" else "\(.)" end;
 
 def table_paths:
-	["", "stock", "off", "on", "io", "armed"],
+	["", "stock", "off", "on", "io", "armed", "group", "limited"],
 	(benches[] as $b | select(of("stock"; "plain"; $b) | length > 0)
 	 | [$b, (of("stock"; "plain"; $b) | median | to(if . < 100 then 3 else 1 end))] +
 	   [columns[] as $c | more($b; $c) as $d | if $d == null then "-" else
 		($d | signed) + (if uncertain($b; $c) then "!" else "" end) end]);
 
 def table_spread:
-	["", "stock", "stock io", "off", "on", "io", "armed"],
+	["", "stock", "stock io", "stock group", "off", "on", "io", "armed", "group", "limited"],
 	(benches[] as $b | select(of("stock"; "plain"; $b) | length > 0)
 	 | [$b] +
-	   ([of("stock"; "plain"; $b), of("stock"; "io"; $b), of("off"; "plain"; $b),
-	     of("on"; "plain"; $b), of("on"; "io"; $b), of("on"; "armed"; $b)]
+	   ([of("stock"; "plain"; $b), of("stock"; "io"; $b), of("stock"; "group"; $b), of("off"; "plain"; $b),
+	     of("on"; "plain"; $b), of("on"; "io"; $b), of("on"; "armed"; $b), of("on"; "group"; $b), of("on"; "limited"; $b)]
 	    | map(spread | if . == null then "-" else to(2) end)));
 
 def plot_paths:
-	["", "off", "on", "io", "armed"],
+	["", "off", "on", "io", "armed", "group", "limited"],
 	(benches[] as $b | select(of("stock"; "plain"; $b) | length > 0)
 	 | [$b] + [columns[] as $c | more($b; $c) | if . == null then "-" else to(3) end]);
 
@@ -108,9 +110,14 @@ def table_goals:
 	  goal("switch, task without IO"; "+600 ns"; "<= 6 instr. a dequeue";
 	    (instructions("pipe"; $c[1]) | if . == null then null else "\(to(1)) instr. a switch" end)),
 	  goal("  memio=off"; "-"; "<= +0.1 %"; (more("pipe"; $c[0]) | percent)),
+	  goal("switch, CPUs are counted"; "-"; "<= +60 ns, said apart";
+	    (instructions("pipe"; $c[3]) | if . == null then null else "\(to(0)) instr., with 1 RDPMC" end)),
+	  goal("  a limit set, not reached"; "-"; "-";
+	    (instructions("pipe"; $c[5]) | if . == null then null else "\(to(0)) instr., with 1 RDPMC" end)),
 	  goal("switch with IO (lat_ctx)"; "9 -> 31 us"; "<= +2 %"; (more("ring"; $c[2]) | percent)),
 	  goal("  with IO since the last switch"; "-"; "-"; (more("ring-packet"; $c[2]) | percent)),
 	  goal("hackbench"; "no difference"; "<= +0.5 %"; (more("hackbench"; $c[1]) | percent)),
+	  goal("  a limit set, not reached"; "-"; "<= +0.5 %"; (more("hackbench"; $c[5]) | percent)),
 	  goal("Apache bench, worst case"; "-16 %"; "<= +1 % instr.";
 	    ([more("ab"; $c[2]), more("ab-keep"; $c[2])] | max | percent)),
 	  goal("sampler"; "-"; "<= 0.2 % of a CPU";

@@ -17,4 +17,6 @@ set xtics rotate by -30
 plot data using 2:xtic(1) skip 1 title "memio=off" lc "gray", \
      data using 3 skip 1 title "on, tasks without IO" lc "green", \
      data using 4 skip 1 title "on, tasks with IO" lc "orange", \
-     data using 5 skip 1 title "... and the sampler" lc "red"
+     data using 5 skip 1 title "... and the sampler" lc "red", \
+     data using 6 skip 1 title "on, in a cgroup, both" lc "blue", \
+     data using 7 skip 1 title "... with a limit, against stock in a cgroup" lc "violet"
