@@ -38,6 +38,7 @@
 #define HZ				1000
 /* Of what is not defined. */
 #define IS_ENABLED(CONFIG_X)		(CONFIG_X)
+#define __aligned(n)			__attribute__((aligned(n)))
 #define __percpu
 #define __rcu
 #define __init
