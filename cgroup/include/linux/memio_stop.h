@@ -27,6 +27,8 @@ bool __memio_leave_limbo(struct task_struct *p);
 void __memio_release(struct task_struct *p);
 void __memio_cpu_goes(struct rq *rq);
 int __memio_dirty_wait(struct address_space *mapping, bool async);
+bool __memio_poller_stopped(void);
+void memio_poller_wait(void);
 bool memio_is_stopped(struct task_struct *p);
 
 /**
@@ -123,6 +125,19 @@ static inline int memio_dirty_wait(struct address_space *mapping, bool async)
 	return memio_any_stopped() ? __memio_dirty_wait(mapping, async) : 0;
 }
 
+/**
+ * memio_poller_stopped - whether the current task should not begin any IO
+ *
+ * For a thread that works for a group's tasks and never returns to user mode: io_uring's for
+ * submissions. If so, it calls memio_poller_wait() where it holds nothing that others need.
+ *
+ * Context: Process, any locks but those of run queues.
+ */
+static inline bool memio_poller_stopped(void)
+{
+	return memio_any_stopped() && __memio_poller_stopped();
+}
+
 #else
 
 static inline void memio_stop(void)
@@ -149,6 +164,15 @@ static inline void memio_cpu_goes(struct rq *rq)
 static inline int memio_dirty_wait(struct address_space *mapping, bool async)
 {
 	return 0;
+}
+
+static inline bool memio_poller_stopped(void)
+{
+	return false;
+}
+
+static inline void memio_poller_wait(void)
+{
 }
 
 #endif

@@ -47,8 +47,9 @@
  * tasks; tasks with a signal; tasks of another class, which are flagged when they
  * come back to this one. Workers of io_uring stop between two requests, as they call
  * resume_user_mode_work() there, unless their process is about to exit or to exec, which
- * waits for them. Its polling thread (SQPOLL) comes there with a lock held that others need: it
- * is charged and goes on, as do workers of vhost, which don't return to user mode at all.
+ * waits for them. Its polling thread (SQPOLL) comes there with a lock held that others need, and
+ * goes on; it has a place of its own (see "In the kernel"). Workers of vhost don't return to
+ * user mode at all: they are charged and go on.
  *
  * Nobody slips through
  *
@@ -85,6 +86,9 @@
  * That is only for who holds no locks but the file's (BDP_DATA): who writes from memory of his
  * own, not from a pipe, and stores in user mode. A page fault in a system call may be with
  * a directory's, which others need who have no limit.
+ *
+ * The polling thread of io_uring looks before it submits, and waits there: asleep, too, without
+ * its lock, so that who parks it, or wants it to end, does not wait for the group.
  *
  * What is not so good: Tasks RCU waits for a task in limbo as for one that has been preempted,
  * up to MEMIO_STOP_NS_MAX. The time in limbo is CPU pressure in the task's pressure files, as it is
@@ -257,12 +261,23 @@ static u64 stopped_since(u64 *until)
 	return READ_ONCE(l->stopped_ns);
 }
 
+/* Sleeps in the state that was set until a stop should be over, at @until. */
+static void sleep_until(u64 until)
+{
+	u64 now = ktime_get_ns();
+	ktime_t wait;
+
+	/* Before the first look it is another stop's. */
+	until = clamp(until, now + memio_period_ns() / 4, now + MEMIO_DIRTY_LOOK_NS);
+	wait = ns_to_ktime(until - now);
+	schedule_hrtimeout(&wait, HRTIMER_MODE_REL);
+}
+
 /* See memio_dirty_wait(). */
 int __memio_dirty_wait(struct address_space *mapping, bool async)
 {
 	struct super_block *sb = mapping->host->i_sb;
-	u64 now, since, first = 0, until;
-	ktime_t wait;
+	u64 since, first = 0, until;
 
 	/* Who is not stopped elsewhere does not wait here. */
 	if (current->flags & (PF_KTHREAD | PF_EXITING) ||
@@ -280,14 +295,31 @@ int __memio_dirty_wait(struct address_space *mapping, bool async)
 			return -EAGAIN;
 		if (goes_on(current))
 			break;
-		now = ktime_get_ns();
-		/* Before the first look it is another stop's. */
-		until = clamp(until, now + memio_period_ns() / 4, now + MEMIO_DIRTY_LOOK_NS);
-		wait = ns_to_ktime(until - now);
 		__set_current_state(TASK_KILLABLE);
-		schedule_hrtimeout(&wait, HRTIMER_MODE_REL);
+		sleep_until(until);
 	}
 	return 0;
+}
+
+/* See memio_poller_stopped(). */
+bool __memio_poller_stopped(void)
+{
+	return READ_ONCE(current->sched_class) == &fair_sched_class && is_stopped(current);
+}
+
+/**
+ * memio_poller_wait - wait for the group of the current task, for a while
+ *
+ * Context: process, in the state in which it is to sleep: who wakes the task ends it. May
+ * return before the group goes on.
+ */
+void memio_poller_wait(void)
+{
+	u64 until;
+
+	if (stopped_since(&until))
+		sleep_until(until);
+	__set_current_state(TASK_RUNNING);
 }
 
 /* See memio_flag(). */
