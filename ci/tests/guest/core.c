@@ -23,8 +23,9 @@
  *	task TAG WORK BYTES N  does it N times to so many bytes, on one CPU after the
  *		   other if there are two, as a task with a tag in the ledger; prints what
  *		   perf counts, and what memio says that it has read and written back
- *	windows TAG MS SECONDS  reads memory, and prints the most bytes that it has read in
- *		   any MS milliseconds
+ *	windows TAG MS SECONDS [signals]  reads memory, and prints the most bytes that it has
+ *		   read in any MS milliseconds; with signals, it gets one from itself
+ *		   for each page
  *	bursts TAG BYTES MS  reads so much, so often, until it is killed
  *	marks MS  puts a mark (b) into the ledger so often, until it is killed
  *
@@ -1384,9 +1385,8 @@ static const struct {
 	{ "regular", branch_a }, { "load", load_apart }, { "store", store_apart },
 };
 
-/* run WORK [N] */
 /*
- * Until it is killed: a page's lines of a buffer, then so many turns of a loop that only
+ * paced TAG BYTES TURNS, until it is killed: a page's lines of a buffer, then so many turns of a loop that only
  * counts. How fast it is depends on the memory in part, as with most programs.
  */
 static _Noreturn void paced(u64 tag, u64 bytes, u64 turns)
@@ -1405,6 +1405,7 @@ static _Noreturn void paced(u64 tag, u64 bytes, u64 turns)
 	}
 }
 
+/* run WORK [N] */
 static int run(const char *name, u64 n)
 {
 	const u64 bytes = BIG;
@@ -1475,8 +1476,13 @@ static u64 clock_ns(void)
 	return t.tv_sec * 1000000000ul + t.tv_nsec;
 }
 
-/* windows TAG MS SECONDS */
-static int windows(u64 tag, u64 ms, u64 seconds)
+static void on_signal(int sig)
+{
+	(void)sig;
+}
+
+/* windows TAG MS SECONDS [signals] */
+static int windows(u64 tag, u64 ms, u64 seconds, bool signals)
 {
 	enum { STEP = 4096, STAMPS = 1 << 16 };
 	const u64 ns = ms * 1000000, end = clock_ns() + seconds * 1000000000;
@@ -1484,9 +1490,12 @@ static int windows(u64 tag, u64 ms, u64 seconds)
 	u64 *stamp = map(STAMPS * sizeof(*stamp), MAP_POPULATE);
 	u64 now, i, first = 0, most = 0;
 
+	signal(SIGUSR1, on_signal);
 	ledger_open();
 	ledger_tag(tag);
 	for (i = 0; (now = clock_ns()) < end; i++) {
+		if (signals)
+			raise(SIGUSR1);
 		for (u64 at = 0; at < STEP; at += LINE)
 			(void)buf[(i * STEP + at) % BIG];
 		/* What has begun in a window: its last part may end beyond. */
@@ -1531,7 +1540,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2) {
 		fprintf(stderr,
-			"usage: core GROUP... | dram BYTES_PER_S | losses TAG PERIOD | run WORK [N] | task TAG WORK BYTES N | paced TAG BYTES TURNS | windows TAG MS SECONDS | bursts TAG BYTES MS | marks MS\n");
+			"usage: core GROUP... | dram BYTES_PER_S | losses TAG PERIOD | run WORK [N] | task TAG WORK BYTES N | paced TAG BYTES TURNS | windows TAG MS SECONDS [signals] | bursts TAG BYTES MS | marks MS\n");
 		return 2;
 	}
 	if (!strcmp(argv[1], "task") && argc == 6)
@@ -1539,8 +1548,8 @@ int main(int argc, char **argv)
 			    number(argv[5]));
 	if (!strcmp(argv[1], "paced") && argc == 5)
 		paced(number(argv[2]), number(argv[3]), number(argv[4]));
-	if (!strcmp(argv[1], "windows") && argc == 5)
-		return windows(number(argv[2]), number(argv[3]), number(argv[4]));
+	if (!strcmp(argv[1], "windows") && argc >= 5)
+		return windows(number(argv[2]), number(argv[3]), number(argv[4]), argc > 5);
 	if (!strcmp(argv[1], "bursts") && argc == 5)
 		bursts(number(argv[2]), number(argv[3]), number(argv[4]));
 	if (!strcmp(argv[1], "marks") && argc == 3)
