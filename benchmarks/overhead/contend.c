@@ -39,6 +39,7 @@
 /* Of what is not defined. */
 #define IS_ENABLED(CONFIG_X)		(CONFIG_X)
 #define __aligned(n)			__attribute__((aligned(n)))
+#define ____cacheline_aligned_in_smp	__aligned(64)
 #define __percpu
 #define __rcu
 #define __init

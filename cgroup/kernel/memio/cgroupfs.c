@@ -140,13 +140,15 @@ void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev, u32 wind
 	memio_meter_add(likely(percpu) ? this_cpu_ptr(percpu) : &m->shared, dev, window, io);
 }
 
-static void read_percpu(struct memio_meter __percpu *m, struct memio_device *dev, u32 window,
+static bool read_percpu(struct memio_meter __percpu *m, struct memio_device *dev, u32 window,
 			struct memio_bytes *sum)
 {
+	bool pending = false;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		memio_meter_read(per_cpu_ptr(m, cpu), dev, window, sum);
+		pending |= memio_meter_read(per_cpu_ptr(m, cpu), dev, window, sum);
+	return pending;
 }
 
 static void read_total(struct memio_device *dev, u32 window, struct memio_bytes *sum)
@@ -157,19 +159,22 @@ static void read_total(struct memio_device *dev, u32 window, struct memio_bytes 
 		memio_meter_read(&per_cpu_ptr(dev->total, cpu)->meter, dev, window, sum);
 }
 
-static void read_group(struct memio_cgroup *g, struct memio_device *dev, u32 window,
+/* Returns whether anything was pending. */
+static bool read_group(struct memio_cgroup *g, struct memio_device *dev, u32 window,
 		       struct memio_bytes *sum)
 {
 	/* Both as in memio_cgroup_add(). */
 	struct memio_group_meter *m = smp_load_acquire(&g->meter[dev->id]);
 	struct memio_meter __percpu *percpu;
+	bool pending;
 
 	if (!m)
-		return;
-	memio_meter_read(&m->shared, dev, window, sum);
+		return false;
+	pending = memio_meter_read(&m->shared, dev, window, sum);
 	percpu = smp_load_acquire(&m->percpu); /* see make_percpu() */
 	if (percpu)
-		read_percpu(percpu, dev, window, sum);
+		pending |= read_percpu(percpu, dev, window, sum);
+	return pending;
 }
 
 /**
@@ -179,8 +184,8 @@ static void read_group(struct memio_cgroup *g, struct memio_device *dev, u32 win
  * @sum:	the sum
  *
  * Reading is what gives bytes that were charged long ago their price, or none. The groups
- * above and the device's total are read with it: if they were later, they might get another
- * one for the same bytes, and have fewer of some kind than those below them.
+ * above and the device's total are read with it, if there were any: if they were later, they
+ * might get another one for the same bytes, and have fewer of some kind than those below them.
  *
  * Context: any.
  */
@@ -190,9 +195,8 @@ void memio_cgroup_read(struct memio_cgroup *g, struct memio_device *dev,
 	u32 window = memio_price_window(dev->package);
 	struct memio_bytes above = {};
 
-	if (!READ_ONCE(g->meter[dev->id]))
+	if (!READ_ONCE(g->meter[dev->id]) || !read_group(g, dev, window, sum))
 		return;
-	read_group(g, dev, window, sum);
 	while ((g = memio_cgroup_parent(g)))
 		read_group(g, dev, window, &above);
 	read_total(dev, window, &above);

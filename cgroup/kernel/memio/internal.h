@@ -54,6 +54,7 @@ bool memio_counting(void);
  * struct memio_window - what an IO byte cost in one window of sampling
  * @valid:	the counters were there, all of the time
  * @known:	there is a price: if it isn't valid, that of the last window that was
+ * @from:	the number of that one
  * @own:	devices have prices of their own
  * @price:	memory bytes for each IO byte
  */
@@ -61,6 +62,7 @@ struct memio_window {
 	bool valid;
 	bool known;
 	bool own;
+	u32 from;
 	struct memio_price price;
 };
 
@@ -191,7 +193,7 @@ void memio_meter_add(struct memio_meter *m, const struct memio_device *dev, u32 
 		     const struct memio_io *io);
 void memio_price_bounded(const struct memio_device *dev, const struct memio_io *io,
 			 u64 *read, u64 *write);
-void memio_meter_read(struct memio_meter *m, const struct memio_device *dev, u32 window,
+bool memio_meter_read(struct memio_meter *m, const struct memio_device *dev, u32 window,
 		      struct memio_bytes *sum);	/* adds to *sum */
 void memio_meter_join(struct memio_meter *to, struct memio_bytes *carried,
 		      struct memio_meter *m, const struct memio_device *dev);

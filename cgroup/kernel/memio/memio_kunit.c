@@ -268,8 +268,9 @@ static void meter_of_long_ago(struct kunit *test)
 	charge(&m, 0, 1000, 0);
 	for (int i = 0; i < 2 * MEMIO_WINDOWS; i++)
 		publish(0, 0, MEMIO_PRICE_ONE, false);
-	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 1500);
-	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 0);
+	/* Its window had none, nor had any since; a group in time has been told so. */
+	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 2000);
+	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 1000);
 }
 
 /* Who charges may have asked for the window long ago, and others have been written since. */
@@ -886,6 +887,68 @@ static void cpu_saturates(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cpu_of(o->group[0]), (u64)U32_MAX * 64);
 }
 
+/* What limits wait for, as it is little, is charged to the byte in the end. */
+static void what_is_due(struct kunit *test)
+{
+	struct memio_due due = {};
+	struct memio_io io, given = {}, sum = {};
+	u32 state = 1;
+
+	for (int i = 0; i < 20000; i++) {
+		state = state * 1664525 + 1013904223;
+		io = (struct memio_io){};
+		switch (state >> 30) {
+		case 0:
+			io.to = state >> 8 & (i % 100 ? 0x7f : 0xfffff);
+			io.to_lines = round_up(io.to, 64);
+			break;
+		case 1:
+			io.from = state >> 8 & 0x1ff;
+			io.from_lines = round_up(io.from, 64);
+			break;
+		default:
+			io.late = state >> 8 & 0xff;
+			io.late_lines = io.late;
+		}
+		given.to += io.to;
+		given.from += io.from;
+		given.late += io.late;
+		given.to_lines += io.to_lines;
+		given.from_lines += io.from_lines;
+		given.late_lines += io.late_lines;
+		if (!memio_due_add(&due, &io, i % 1000 ? MEMIO_DUE : 1))
+			continue;
+		KUNIT_EXPECT_EQ(test, due.to + due.from + due.late, 0);
+		sum.to += io.to;
+		sum.from += io.from;
+		sum.late += io.late;
+		sum.to_lines += io.to_lines;
+		sum.from_lines += io.from_lines;
+		sum.late_lines += io.late_lines;
+	}
+	io = (struct memio_io){};
+	if (memio_due_add(&due, &io, 1)) {
+		sum.to += io.to;
+		sum.from += io.from;
+		sum.late += io.late;
+		sum.to_lines += io.to_lines;
+		sum.from_lines += io.from_lines;
+		sum.late_lines += io.late_lines;
+	}
+	KUNIT_EXPECT_MEMEQ(test, &sum, &given, sizeof(sum));
+
+	/* At the bound, by bytes and by lines, and one below */
+	io = (struct memio_io){ .to = MEMIO_DUE - 1 };
+	KUNIT_EXPECT_FALSE(test, memio_due_add(&due, &io, MEMIO_DUE));
+	io = (struct memio_io){ .late = 1 };
+	KUNIT_EXPECT_TRUE(test, memio_due_add(&due, &io, MEMIO_DUE));
+	KUNIT_EXPECT_EQ(test, io.to, MEMIO_DUE - 1);
+	io = (struct memio_io){ .from = 1, .from_lines = MEMIO_DUE };
+	KUNIT_EXPECT_TRUE(test, memio_due_add(&due, &io, MEMIO_DUE));
+	io = (struct memio_io){};
+	KUNIT_EXPECT_FALSE(test, memio_due_add(&due, &io, 1));
+}
+
 static void id_of_nobody(struct kunit *test)
 {
 	struct owners *o = test->priv;
@@ -903,6 +966,7 @@ static struct kunit_case owner_cases[] = {
 	KUNIT_CASE(total_has_no_less),
 	KUNIT_CASE(charge_waits_in_the_stock),
 	KUNIT_CASE(charge_by_many_owners),
+	KUNIT_CASE(what_is_due),
 	KUNIT_CASE(owner_that_moves),
 	KUNIT_CASE(owner_that_exits),
 	KUNIT_CASE(group_that_goes),

@@ -100,6 +100,7 @@ void memio_price_publish(unsigned int package, const struct memio_price *price,
 			   valid ? price->from_write : 0);
 	w->valid = valid;
 	w->known = valid || last->known;
+	w->from = valid ? list->now : last->from;
 	w->price = valid ? *price : last->price;
 	w->own = valid ? own && list->own : last->own;
 	if (w->own)
@@ -183,20 +184,24 @@ static bool is_old(u32 window, u32 now)
  * open, or was a while ago: then others have been written since.
  *
  * That somebody is late should not make bytes unpriced: their group may have been in time,
- * and would have fewer of them than those below it.
+ * and would have fewer of them than those below it. If no window was valid since theirs, theirs
+ * was not either.
  */
 static void add_closed(struct memio_bytes *sum, const struct memio_device *dev,
 		       const struct memio_io *io, u32 window, u32 now)
 {
 	const struct memio_pricelist *list = &memio_prices[dev->package];
-	u32 open = memio_price_window(dev->package);
+	u32 open = memio_price_window(dev->package), last;
 	struct memio_price p;
 	bool priced;
 
-	if (!is_sampled(window) || !is_old(window, open))
+	if (!is_sampled(window) || !is_old(window, open)) {
 		priced = price_of(list, window, dev, &p);
-	else
-		priced = last_price(list, before(is_old(before(now), open) ? open : now), dev, &p);
+	} else {
+		last = before(is_old(before(now), open) ? open : now);
+		priced = (s32)(list->window[place(last)].from - window) >= 0 &&
+			 last_price(list, last, dev, &p);
+	}
 	add_cost(sum, priced ? &p : NULL, io);
 }
 
@@ -298,6 +303,8 @@ static void look(struct memio_meter *m, const struct memio_device *dev, u32 wind
 	now = ktime_get_ns();
 	updated = READ_ONCE(list->updated_ns);
 	if (!updated || (s64)(now - updated) > (s64)MEMIO_OPEN_NS) {
+		/* Who has asked for the window long ago: theirs may be closed. */
+		settle(m, dev, memio_price_window(dev->package));
 		add_cost(&m->sum, NULL, &m->pending);
 		m->pending = (struct memio_io){};
 	}
@@ -317,16 +324,20 @@ static void look(struct memio_meter *m, const struct memio_device *dev, u32 wind
  * price when nobody looks for long, would give it.
  *
  * Context: any; interrupts are turned off.
+ * Return: whether anything was pending.
  */
-void memio_meter_read(struct memio_meter *m, const struct memio_device *dev, u32 window,
+bool memio_meter_read(struct memio_meter *m, const struct memio_device *dev, u32 window,
 		      struct memio_bytes *sum)
 {
 	unsigned long flags;
+	bool pending;
 
 	raw_spin_lock_irqsave(&m->lock, flags);
+	pending = any_bytes(&m->pending);
 	look(m, dev, window);
 	memio_bytes_add(sum, &m->sum);
 	raw_spin_unlock_irqrestore(&m->lock, flags);
+	return pending;
 }
 
 /**
