@@ -122,9 +122,11 @@ void memio_pool_set(struct memio_pool *pool, u64 rate, u64 now_ns, u64 period_ns
 		     mul_u64_u64_div_u64(rate, 1ULL << MEMIO_STEP_SHIFT, NSEC_PER_SEC);
 	pool->rest = 0;
 	pool->at_ns = now_ns;
-	/* Slices of a higher rate, or of one there was before, may be too large. */
+	/* Slices of a higher rate may be too large; it begins without any. */
 	if (fresh || pool->step < before)
 		WRITE_ONCE(pool->epoch, pool->epoch + 1);
+	if (fresh)
+		pool->fresh = pool->epoch;
 	pool->most = budget(pool, period_ns);
 	if (fresh || pool->tokens > pool->most)
 		pool->tokens = pool->most;
@@ -177,7 +179,8 @@ u64 memio_pool_take(struct memio_pool *pool, struct memio_slice *slice, u64 byte
 
 	if (slice->epoch != pool->epoch) {
 		/* What was earned is not lost each time that somebody else wants a share. */
-		slice->tokens = min(slice->tokens, pool->most >> (1 + cpus_log2));
+		slice->tokens = (s32)(slice->epoch - pool->fresh) < 0 ? 0 :
+				min(slice->tokens, pool->most >> (1 + cpus_log2));
 		slice->epoch = pool->epoch;
 	}
 	need -= slice->tokens;

@@ -6,7 +6,9 @@
 #define _MEMIO_BUDGET_H
 
 #include <linux/bits.h>
+#include <linux/cache.h>
 #include <linux/minmax.h>
+#include <linux/time64.h>
 #include <linux/types.h>
 
 /* What a rate limits: bytes of both directions together, read, written */
@@ -25,6 +27,8 @@ enum memio_way {
 /* Debt is what is earned in so long, at most, unless the pool says otherwise. */
 #define MEMIO_DEBT_NS		(10ULL * NSEC_PER_SEC)
 #define MEMIO_DEBT_NS_MAX	(3600ULL * NSEC_PER_SEC)
+/* Who is stopped for so long runs for a moment whatever it owes; the next time, for longer. */
+#define MEMIO_PATIENCE_NS	(10ULL * NSEC_PER_SEC)
 /* Time between two fills counts up to here, more than any debt takes: it is paid unseen. */
 #define MEMIO_FILL_NS_MAX	BIT_ULL(42)
 
@@ -37,15 +41,20 @@ enum memio_way {
  * @most:	the budget when the rate was set, in bytes
  * @debt_ns:	bound of the debt, up to MEMIO_DEBT_NS_MAX; 0: MEMIO_DEBT_NS
  * @epoch:	changes when the rate is lower than before: slices may be too large then
+ * @fresh:	the epoch when it last began anew: what slices have of before is void
+ *
+ * What is written with each fill has a cache line of its own, as CPUs read the rest whenever
+ * they take from their slices.
  */
 struct memio_pool {
+	u32 epoch;
+	u32 fresh;
 	u64 step;
-	u64 rest;
-	u64 at_ns;
-	s64 tokens;
 	s64 most;
 	u64 debt_ns;
-	u32 epoch;
+	u64 rest ____cacheline_aligned_in_smp;
+	u64 at_ns;
+	s64 tokens;
 };
 
 /**
@@ -92,6 +101,23 @@ static inline bool memio_slice_take(const struct memio_pool *pool,
 static inline u64 memio_least_step(u64 a, u64 b)
 {
 	return min(a - 1, b - 1) + 1;
+}
+
+/**
+ * memio_patience_next - after how long of being stopped a group that owes runs for a moment
+ * @ns:		after how long it did before, MEMIO_PATIENCE_NS at first; in nanoseconds
+ *
+ * What it begins in such a moment may be any size. As each lets it wait for twice as long as
+ * the one before, there are no more of them while it owes than the debt has powers of two of
+ * MEMIO_PATIENCE_NS: with 20 MB/s, 2 GiB each time are 107 s, and there are 4 in the 5 minutes
+ * that these come to, not 30.
+ *
+ * Context: any.
+ * Return: nanoseconds, MEMIO_DEBT_NS_MAX at most.
+ */
+static inline u64 memio_patience_next(u64 ns)
+{
+	return min(2 * ns, MEMIO_DEBT_NS_MAX);
 }
 
 void memio_pool_set(struct memio_pool *pool, u64 rate, u64 now_ns, u64 period_ns);

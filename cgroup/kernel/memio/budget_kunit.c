@@ -226,6 +226,21 @@ static void slices(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, memio_slice_take(&g.pool, &g.slice[0], 1));
 }
 
+/* A pool that begins anew has a budget, and nothing that CPUs still had of the time before. */
+static void slices_of_before(struct kunit *test)
+{
+	struct group g;
+
+	begin(&g, 16000001);
+	for (int c = 0; c < CPUS; c++)
+		charge(&g, c, 1);
+	memio_pool_set(&g.pool, MEMIO_NO_LIMIT, g.now, MS);
+	memio_pool_set(&g.pool, 16000001, g.now, MS);
+	for (int c = 0; c < CPUS; c++)
+		charge(&g, c, 1);
+	KUNIT_EXPECT_EQ(test, g.pool.tokens + in_slices(&g), 16000 - CPUS);
+}
+
 /* Rates change whenever somebody else is active: what is earned stays, but what is too much. */
 static void slices_stay(struct kunit *test)
 {
@@ -322,6 +337,39 @@ static void chunks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memio_least_step(0, 7), 7);
 	KUNIT_EXPECT_EQ(test, memio_least_step(7, 0), 7);
 	KUNIT_EXPECT_EQ(test, memio_least_step(8, 7), 7);
+}
+
+/*
+ * A group that begins 2 GiB in each moment it is let run: these moments are not a limit's
+ * hole, as the debt grows faster than they come.
+ */
+static void moments(struct kunit *test)
+{
+	const u64 rate = 20000000, most = 2ULL << 30;
+	u64 patience = MEMIO_PATIENCE_NS, now_s = 0, moved = most, natural = 0;
+	s64 debt = most;
+
+	KUNIT_EXPECT_EQ(test, memio_patience_next(patience), 2 * patience);
+	KUNIT_EXPECT_EQ(test, memio_patience_next(MEMIO_DEBT_NS_MAX), MEMIO_DEBT_NS_MAX);
+	while (now_s < 20000) {
+		u64 wait_s = patience / NSEC_PER_SEC, paid_s = div_u64(debt, rate);
+
+		if (paid_s <= wait_s) {
+			now_s += paid_s;
+			debt = 0;
+			natural++;
+			patience = MEMIO_PATIENCE_NS;
+		} else {
+			now_s += wait_s;
+			debt -= wait_s * rate;
+			patience = memio_patience_next(patience);
+		}
+		debt += most;
+		moved += most;
+		/* In the end it is what the limit gives, and a debt that is bounded. */
+		KUNIT_EXPECT_LE(test, moved, now_s * rate + 6 * most);
+	}
+	KUNIT_EXPECT_GE(test, natural, 20000 / 1000);
 }
 
 /* A limit that is written anew keeps its debt, unless it could not be paid in time. */
@@ -507,6 +555,8 @@ static struct kunit_case budget_cases[] = {
 	KUNIT_CASE(debt),
 	KUNIT_CASE(debt_of_an_hour),
 	KUNIT_CASE(slices_stay),
+	KUNIT_CASE(slices_of_before),
+	KUNIT_CASE(moments),
 	KUNIT_CASE(chunks),
 	KUNIT_CASE(rates),
 	KUNIT_CASE(no_starvation),

@@ -17,11 +17,11 @@
  * What is charged
  *
  * IO bytes when they are charged to their owner (charge.c), not when the stock is full, whose
- * 64 KiB are three periods of 20 MB/s; only less than MEMIO_DUE waits there. They are turned into memory bytes at the last price
- * that is known; no price is more than a memory byte for each IO byte and direction, so
- * that a mistaken estimate can't stop a group for good. Without counters
- * an IO byte is a memory byte, or free if that is set. What is written to files on a disk is
- * charged when pages become dirty (bio.c), not again when they are written. What CPUs read is
+ * 64 KiB are three periods of 20 MB/s; only less than MEMIO_DUE waits there. They are turned
+ * into memory bytes at the last price that is known; no price is more than a memory byte for
+ * each IO byte and direction, so that a mistaken estimate can't stop a group for good. Without
+ * counters an IO byte is a memory byte, or free if that is set. What is written to files on a
+ * disk is charged when pages become dirty (bio.c), not again when they are written. What CPUs read is
  * charged when it is counted: when a task gives up its CPU, with each interrupt, and after a
  * chunk, which is a part of the smallest of the budgets that it is charged to (cpu.c).
  *
@@ -58,8 +58,8 @@
 #include <trace/events/memio.h>
 
 #define MEMIO_WATCHDOG_NS	NSEC_PER_SEC
-#define MEMIO_STOP_NS_MAX	(10ULL * NSEC_PER_SEC)	/* so long one stop lasts at most */
-#define MEMIO_GRACE_NS		(4 * NSEC_PER_MSEC)	/* and so long it is none then */
+#define MEMIO_GRACE_NS		(4 * NSEC_PER_MSEC)	/* so long one runs whatever it owes */
+#define MEMIO_TURN_NS		(10ULL * NSEC_PER_SEC)	/* so often tasks pass the scheduler */
 #define MEMIO_SPAN_NS_MAX	(100ULL * NSEC_PER_MSEC)
 
 /* 1 ms: what a group does at full speed and is stopped for is not noticed by people. */
@@ -246,7 +246,10 @@ static void stop(struct memio_limits *l)
 	irq_work_queue(&l->stop);
 }
 
-/* Whether anything that a group moves is charged to a limit, or may be. In RCU's read side */
+/*
+ * Whether anything that a group moves is charged to a limit, or may be: others' limits should
+ * cost those who have none next to nothing. In RCU's read side
+ */
 static bool has_limits(const struct memio_cgroup *g)
 {
 	if (READ_ONCE(memio_regulated))
@@ -257,18 +260,14 @@ static bool has_limits(const struct memio_cgroup *g)
 	return false;
 }
 
-/* Return: whether there was any limit, or share. */
-static bool charge(u32 owner, enum memio_limit_key key, u16 dev, u64 read, u64 write,
+/* In RCU's read side. Return: whether there was any limit, or share. */
+static bool charge(struct memio_cgroup *g, enum memio_limit_key key, u16 dev, u64 read, u64 write,
 		   u64 span_ns)
 {
-	struct memio_cgroup *g;
+	bool charged = READ_ONCE(memio_regulated);
 	struct memio_limits *l;
-	bool charged;
 	int did;
 
-	guard(rcu)();
-	g = memio_owner_group(owner);
-	charged = READ_ONCE(memio_regulated);
 	/* Who is to be stopped for that has limits. */
 	if (charged && memio_share_charge(g, read + write, span_ns))
 		stop(memio_limits_of(g));
@@ -303,16 +302,15 @@ static bool lifted(void)
  */
 void __memio_limit_charge_io(u32 owner, u16 id, const struct memio_io *io)
 {
+	struct memio_cgroup *g;
 	u64 read, write;
 
-	/* Others' limits should cost those who have none next to nothing. */
-	scoped_guard(rcu)
-		if (!has_limits(memio_owner_group(owner)))
-			return;
-	if (lifted())
+	guard(rcu)();
+	g = memio_owner_group(owner);
+	if (!has_limits(g) || lifted())
 		return;
 	memio_price_bounded(memio_device(id), io, &read, &write);
-	charge(owner, MEMIO_LIMIT_IO, id, read, write, 0);
+	charge(g, MEMIO_LIMIT_IO, id, read, write, 0);
 }
 
 /**
@@ -335,7 +333,9 @@ bool memio_limit_reserve(u32 owner, u16 id, u32 bytes)
 	if (lifted())
 		return false;
 	local_irq_save(flags);
-	charged = charge(owner, MEMIO_LIMIT_IO, id, bytes, 0, 0);
+	rcu_read_lock();
+	charged = charge(memio_owner_group(owner), MEMIO_LIMIT_IO, id, bytes, 0, 0);
+	rcu_read_unlock();
 	local_irq_restore(flags);
 	return charged;
 }
@@ -349,9 +349,15 @@ bool memio_limit_reserve(u32 owner, u16 id, u32 bytes)
  */
 void __memio_limit_charge_cpu(u32 owner, u32 lines)
 {
-	struct memio_cpu_bytes b = memio_cpu_cost(lines);
+	struct memio_cpu_bytes b;
+	struct memio_cgroup *g;
 
-	charge(owner, MEMIO_LIMIT_CPU, 0, b.read, b.write, cpu_span_ns());
+	guard(rcu)();
+	g = memio_owner_group(owner);
+	if (!has_limits(g))
+		return;
+	b = memio_cpu_cost(lines);
+	charge(g, MEMIO_LIMIT_CPU, 0, b.read, b.write, cpu_span_ns());
 }
 
 /**
@@ -423,12 +429,14 @@ static u64 limits_wait(struct memio_limits *l)
 	return wait;
 }
 
-static void let_go(struct memio_limits *l)
+/* @patience_ns: how long it may be stopped the next time */
+static void let_go(struct memio_limits *l, u64 patience_ns)
 {
 	u64 since = READ_ONCE(l->stopped_ns), ns = ktime_get_ns() - since;
 
 	if (!since || cmpxchg64(&l->stopped_ns, since, 0) != since)
 		return;
+	WRITE_ONCE(l->patience_ns, patience_ns);
 	memio_share_go(l);
 	memio_event(l->group, MEMIO_EV_THROTTLED_NS, ns);
 	trace_memio_unthrottle(cgroup_id(l->group->css.cgroup), ns);
@@ -443,48 +451,80 @@ static void let_go(struct memio_limits *l)
  */
 static void let_go_below(struct memio_limits *above)
 {
+	struct cgroup_subsys_state *css;
 	struct memio_limits *l;
 
 	guard(rcu)();
-	list_for_each_entry_rcu(l, &memio_all_limits, list)
-		if (l != above && READ_ONCE(l->stopped_ns) &&
-		    cgroup_is_descendant(l->group->css.cgroup, above->group->css.cgroup))
-			let_go(l);
+	css_for_each_descendant_pre(css, &above->group->css) {
+		l = memio_limits_of(memio_css_cgroup(css));
+		if (l && l != above && READ_ONCE(l->stopped_ns))
+			let_go(l, READ_ONCE(l->patience_ns));
+	}
+}
+
+/*
+ * Lets a group run for a moment whatever it owes, MEMIO_GRACE_NS. One above it may be stopped
+ * just now: then it begins when that one should run again.
+ */
+static void let_go_for_a_moment(struct memio_limits *l)
+{
+	u64 begin = ktime_get_ns();
+	struct memio_limits *above;
+	struct memio_cgroup *g;
+
+	scoped_guard(rcu) {
+		for (g = memio_cgroup_parent(l->group); g; g = memio_cgroup_parent(g)) {
+			above = memio_limits_of(g);
+			if (above && READ_ONCE(above->stopped_ns))
+				begin = max(begin, READ_ONCE(above->due_ns));
+		}
+	}
+	WRITE_ONCE(l->grace_ns, begin + MEMIO_GRACE_NS);
+	let_go(l, memio_patience_next(READ_ONCE(l->patience_ns)));
+	let_go_below(l);
 }
 
 /*
  * If there is something in all pools the group runs, else it is looked at again when
  * there should be. Not more often than four times in a period: who is let go should get
- * somewhere. And after MEMIO_STOP_NS_MAX it runs whatever it owes, for MEMIO_GRACE_NS, as else
+ * somewhere. And when patience is over it runs whatever it owes, for MEMIO_GRACE_NS, as else
  * a packet that arrives would stop it before it did anything. The next charge after that
- * stops it again: whatever the limit, it gets on. Several CPUs may be here at a time; the
+ * stops it again: whatever the limit, it gets on. It is more patience each time, as what can
+ * be begun in a moment may take minutes to be paid. Several CPUs may be here at a time; the
  * timer is not forwarded by its own function, as another may have started it meanwhile.
+ *
+ * Tasks RCU waits for who is in limbo until it has passed by the scheduler. So now and then all
+ * do, and go back.
  */
 static void look(struct memio_limits *l)
 {
-	u64 since = READ_ONCE(l->stopped_ns), wait, stopped;
+	u64 since = READ_ONCE(l->stopped_ns), wait, stopped, now;
 
 	if (!since)
 		return;
 	wait = limits_wait(l);
+	now = ktime_get_ns();
 	/* Who has let it go meanwhile did not see that it waits for its share. */
 	if (!READ_ONCE(l->stopped_ns)) {
 		memio_share_go(l);
 		return;
 	}
-	stopped = ktime_get_ns() - since;
-	if (wait && stopped >= MEMIO_STOP_NS_MAX) {
-		WRITE_ONCE(l->grace_ns, ktime_get_ns() + MEMIO_GRACE_NS);
-		let_go_below(l);
-		wait = 0;
-	}
+	stopped = now - since;
 	if (!wait) {
-		let_go(l);
+		let_go(l, MEMIO_PATIENCE_NS);
 		return;
 	}
-	wait = min(wait, MEMIO_STOP_NS_MAX - stopped);
+	if (stopped >= READ_ONCE(l->patience_ns)) {
+		let_go_for_a_moment(l);
+		return;
+	}
+	if (now - max(since, READ_ONCE(l->turned_ns)) >= MEMIO_TURN_NS) {
+		WRITE_ONCE(l->turned_ns, now);
+		memio_release_group(l);
+	}
+	wait = min3(wait, READ_ONCE(l->patience_ns) - stopped, MEMIO_TURN_NS);
 	wait = max(wait, memio_period_ns() / 4);
-	WRITE_ONCE(l->due_ns, ktime_get_ns() + wait);
+	WRITE_ONCE(l->due_ns, now + wait);
 	hrtimer_start(&l->timer, ns_to_ktime(wait), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
@@ -544,7 +584,7 @@ static void watch(struct memio_limits *l)
 	memio_event(l->group, MEMIO_EV_FORGIVEN, bytes);
 	pr_warn_ratelimited("a group was stopped for %llu ms, %llu ms longer than its debt justifies: it runs again, %llu bytes are forgiven\n",
 			    (now - since) / NSEC_PER_MSEC, (now - due) / NSEC_PER_MSEC, bytes);
-	let_go(l);
+	let_go(l, MEMIO_PATIENCE_NS);
 }
 
 static bool wants_cpus(const struct memio_limits *l)
@@ -673,6 +713,7 @@ static struct memio_limits *new_limits(struct memio_cgroup *g, gfp_t gfp)
 		l->fallback[way] = MEMIO_NO_LIMIT;
 	l->group = g;
 	init_irq_work(&l->stop, stop_now);
+	l->patience_ns = MEMIO_PATIENCE_NS;
 	hrtimer_init(&l->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	l->timer.function = timer_fn;
 	list_add_rcu(&l->list, &memio_all_limits);
@@ -750,7 +791,7 @@ void memio_limit_lifted(struct memio_limits *l)
 	/* Who is about to let it go has done so, then. */
 	irq_work_sync(&l->stop);
 	hrtimer_cancel(&l->timer);
-	let_go(l);
+	let_go(l, MEMIO_PATIENCE_NS);
 }
 
 /**
@@ -973,8 +1014,7 @@ void memio_limit_offline(struct memio_cgroup *g)
 	guard(mutex)(&memio_limit_mutex);
 	/* It gets none any more, and others get more. */
 	g->gone = true;
-	if (memio_regulated)
-		memio_limits_work_now();
+	memio_share_rebalance();
 	l = g->limits;
 	if (!l)
 		return;
@@ -1009,7 +1049,7 @@ void memio_limit_free(struct memio_cgroup *g)
 	irq_work_sync(&l->stop);
 	hrtimer_cancel(&l->timer);
 	/* Whoever has spent a pool just before the limits were lifted. */
-	let_go(l);
+	let_go(l, MEMIO_PATIENCE_NS);
 	memio_share_go(l);
 	/* Not with the cgroup mutex, as code is patched. */
 	if (l->counted)

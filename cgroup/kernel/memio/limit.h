@@ -64,6 +64,8 @@ struct memio_line {
  * @stopped_ns:	since when they are spent, and the group's tasks stopped; 0: they are not
  * @due_ns:	when it should be over
  * @grace_ns:	until when it is not stopped again, as it was for long
+ * @patience_ns: what is long; more each time, until it has paid
+ * @turned_ns:	when its tasks came by the scheduler
  * @late_ns:	the time, of these two, that the watchdog has found long past
  * @found_ns:	when it first did
  * @stop:	has what is running stopped
@@ -83,6 +85,8 @@ struct memio_limits {
 	u64 stopped_ns;
 	u64 due_ns;
 	u64 grace_ns;
+	u64 patience_ns;
+	u64 turned_ns;
 	u64 late_ns;
 	u64 found_ns;
 	struct irq_work stop;
@@ -120,6 +124,7 @@ u64 memio_share_wait(struct memio_limits *l);
 void memio_share_held(struct memio_limits *l);
 void memio_share_go(struct memio_limits *l);
 void memio_share_again(void);
+void memio_share_rebalance(void);
 
 /* ---- throttle.c ---- */
 

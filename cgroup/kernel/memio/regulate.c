@@ -54,6 +54,7 @@
 #include "share.h"
 
 #define MEMIO_REBALANCE_PART	10	/* of a CPU's time, at most */
+#define MEMIO_REBALANCE_NS_MAX	(100ULL * NSEC_PER_MSEC)
 
 /* What each package's memory gives; 0: nobody knows, and so nothing is shared. */
 static u64 guaranteed;
@@ -75,18 +76,33 @@ bool memio_regulated __read_mostly;
 
 static void rebalance_fn(struct work_struct *work);
 static DECLARE_DELAYED_WORK(rebalance_work, rebalance_fn);
-static unsigned long next_rebalance = INITIAL_JIFFIES;
+static u64 next_rebalance_ns;
 
-/*
+/* Until when it is to wait, in jiffies; 0: it need not. */
+static unsigned long rebalance_early(void)
+{
+	s64 ns = READ_ONCE(next_rebalance_ns) - ktime_get_ns();
+
+	return ns > 0 ? nsecs_to_jiffies(ns) + 1 : 0;
+}
+
+/**
+ * memio_share_rebalance - give shares anew, as who is active has changed
+ *
  * It goes through all groups: at once, as until then who is new has no share that it could
  * spend, but if there are so many that it takes long, not all the time.
+ *
+ * Context: any, but with the run queue's lock.
  */
+void memio_share_rebalance(void)
+{
+	if (READ_ONCE(memio_regulated))
+		queue_delayed_work(system_unbound_wq, &rebalance_work, rebalance_early());
+}
+
 static void rebalance_irq_fn(struct irq_work *work)
 {
-	unsigned long now = jiffies, next = READ_ONCE(next_rebalance);
-
-	queue_delayed_work(system_unbound_wq, &rebalance_work,
-			   time_before(now, next) ? next - now : 0);
+	memio_share_rebalance();
 }
 
 static DEFINE_IRQ_WORK(rebalance_irq, rebalance_irq_fn);
@@ -388,31 +404,36 @@ static void changed(void)
 
 static void rebalance_fn(struct work_struct *work)
 {
-	unsigned long begun;
+	u64 begun, now;
 
 	guard(mutex)(&memio_limit_mutex);
-	begun = jiffies;
+	/* It was queued while the last one ran, which need not have seen why. */
+	if (rebalance_early()) {
+		memio_share_rebalance();
+		return;
+	}
+	begun = ktime_get_ns();
 	changed();
-	WRITE_ONCE(next_rebalance, jiffies + MEMIO_REBALANCE_PART * (jiffies - begun));
+	now = ktime_get_ns();
+	WRITE_ONCE(next_rebalance_ns,
+		   now + min(MEMIO_REBALANCE_PART * (now - begun), MEMIO_REBALANCE_NS_MAX));
 }
 
 /**
  * memio_share_again - look who is still active, once a second or so
  *
- * Whoever calls it more often, as groups come and go, does not make others idle.
+ * Whoever calls it more often does not make others idle.
  *
  * Context: process, with memio_limit_mutex.
  */
 void memio_share_again(void)
 {
 	static unsigned long next = INITIAL_JIFFIES;
-	bool again = time_after_eq(jiffies, next);
 
-	if (!memio_regulated)
+	if (!memio_regulated || time_before(jiffies, next))
 		return;
-	if (again)
-		next = jiffies + memio_limits_often();
-	rebalance(again);
+	next = jiffies + memio_limits_often();
+	rebalance(true);
 }
 
 /* ---- on and off ---- */

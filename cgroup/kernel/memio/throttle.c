@@ -80,8 +80,9 @@
  * One call of write() can make any number of pages dirty. It comes by balance_dirty_pages() for
  * each folio, where tasks wait for a disk that is too slow, and there a task of a stopped
  * group waits for its group: asleep, as it holds the inode's lock and keeps the file system from
- * being frozen. As there, what ends it is a signal to kill; and somebody who wants to
- * freeze the file system, or the machine. Each stop is waited for once, then there is a folio.
+ * being frozen. What ends it is somebody who wants to kill, stop, freeze or trace the task, or
+ * to freeze the file system, or the machine; then the system call goes on, which is debt. Each
+ * stop is waited for once, and for ten seconds at most, then there is a folio.
  *
  * That is only for who holds no locks but the file's (BDP_DATA): who writes from memory of his
  * own, not from a pipe, and stores in user mode. A page fault in a system call may be with
@@ -91,8 +92,9 @@
  * its lock, so that who parks it, or wants it to end, does not wait for the group.
  *
  * What is not so good: Tasks RCU waits for a task in limbo as for one that has been preempted,
- * up to MEMIO_STOP_NS_MAX. The time in limbo is CPU pressure in the task's pressure files, as it is
- * for tasks that CFS groups' bandwidth stops; memory pressure it is not. What a task asks for
+ * until it comes by the scheduler, which look() sees to every ten seconds. The time in limbo
+ * is CPU pressure in the task's pressure files, as it is for tasks that CFS groups' bandwidth
+ * stops; memory pressure it is not. What a task asks for
  * by uclamp stays in the run queue's account. Who lets a group go enqueues all its tasks,
  * one CPU after the other, with interrupts off: some microseconds for each, which
  * thousands of threads make milliseconds. Who stops one looks at what each CPU runs, with
@@ -116,6 +118,8 @@
 
 /* How often who waits with locks looks around; as balance_dirty_pages() (MAX_PAUSE) */
 #define MEMIO_DIRTY_LOOK_NS	(200ULL * NSEC_PER_MSEC)
+/* For how long, for a folio: others wait for the locks. */
+#define MEMIO_DIRTY_NS_MAX	(10ULL * NSEC_PER_SEC)
 
 DEFINE_STATIC_KEY_FALSE(memio_limit_key);
 
@@ -273,17 +277,32 @@ static void sleep_until(u64 until)
 	schedule_hrtimeout(&wait, HRTIMER_MODE_REL);
 }
 
+/*
+ * Whether somebody wants the current task to end or to stand still: to kill it, to stop, to
+ * freeze or to trace it. Other signals can wait, or would buy time.
+ */
+static bool is_wanted(void)
+{
+	struct task_struct *p = current;
+
+	return signal_pending(p) &&
+	       (fatal_signal_pending(p) ||
+		READ_ONCE(p->jobctl) & (JOBCTL_PENDING_MASK | JOBCTL_TRAP_FREEZE) ||
+		sigismember(&p->pending.signal, SIGSTOP) ||
+		sigismember(&p->signal->shared_pending.signal, SIGSTOP));
+}
+
 /* See memio_dirty_wait(). */
 int __memio_dirty_wait(struct address_space *mapping, bool async)
 {
 	struct super_block *sb = mapping->host->i_sb;
-	u64 since, first = 0, until;
+	u64 since, first = 0, until, begun = 0;
 
 	/* Who is not stopped elsewhere does not wait here. */
 	if (current->flags & (PF_KTHREAD | PF_EXITING) ||
 	    READ_ONCE(current->sched_class) != &fair_sched_class)
 		return 0;
-	while (!fatal_signal_pending(current) && !freezing(current) &&
+	while (!is_wanted() && !freezing(current) &&
 	       READ_ONCE(sb->s_writers.frozen) == SB_UNFROZEN) {
 		since = stopped_since(&until);
 		/* Others may have had it stopped again: everybody gets somewhere. */
@@ -294,6 +313,9 @@ int __memio_dirty_wait(struct address_space *mapping, bool async)
 		if (async)
 			return -EAGAIN;
 		if (goes_on(current))
+			break;
+		begun = begun ?: ktime_get_ns();
+		if (ktime_get_ns() - begun >= MEMIO_DIRTY_NS_MAX)
 			break;
 		__set_current_state(TASK_KILLABLE);
 		sleep_until(until);
@@ -376,7 +398,7 @@ static void empty_limbo(struct rq *rq, struct list_head *limbo)
 
 /**
  * memio_release_group - let those run that a group's limits have stopped
- * @l:	the limits, by which it is not stopped any more
+ * @l:	the limits; if it still is stopped by them they go back to limbo, not to user mode
  *
  * Context: any; no run queue's lock must be held. Turns interrupts off.
  */
