@@ -58,7 +58,9 @@
 #define CHUNK		(64 << 10)
 #define ETHERTYPE	0x88b5		/* for local experiments */
 #define PROTOCOL	253		/* likewise */
+#define VLAN		5
 #define GROUP		"239.1.1.1"
+#define GROUP6		"ff15::1"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -460,19 +462,95 @@ static struct sockaddr_ll link_of(const char *interface)
 	return l;
 }
 
-/* packet INTERFACE COUNT SIZE: to everybody there */
+static __u16 checksum(const void *from, size_t bytes)
+{
+	__u32 sum = 0;
+	__u16 word;
+
+	for (size_t i = 0; i < bytes / 2; i++) {
+		memcpy(&word, (const char *)from + 2 * i, 2);
+		sum += word;
+	}
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return ~sum;
+}
+
+/*
+ * segments ADDRESS COUNT SIZE: of a TCP stream that nobody has asked for, nor answers: what
+ * comes of it is as many packets as were sent. Who forwards them sees one stream, and merges.
+ */
+static void peer_segments(const char *request)
+{
+	struct {
+		struct {
+			__be32 from, to;
+			__be16 protocol, length;
+		} pseudo;
+		struct tcphdr header;
+		char data[1460];
+	} segment = {};
+	struct sockaddr_in here, to = { .sin_family = AF_INET };
+	socklen_t length = sizeof(here);
+	int count, size, fd;
+	char host[INET_ADDRSTRLEN];
+
+	if (sscanf(request, "segments %15s %d %d", host, &count, &size) != 3 ||
+	    size > (int)sizeof(segment.data) || size % 2)
+		return;
+	inet_pton(AF_INET, host, &to.sin_addr);
+	fd = new_socket(AF_INET, SOCK_RAW, IPPROTO_TCP);
+	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) ||
+	    getsockname(fd, (struct sockaddr *)&here, &length))
+		err(1, "%s", host);
+	segment.pseudo.from = here.sin_addr.s_addr;
+	segment.pseudo.to = to.sin_addr.s_addr;
+	segment.pseudo.protocol = htons(IPPROTO_TCP);
+	segment.pseudo.length = htons(sizeof(segment.header) + size);
+	segment.header.source = htons(PORT);
+	segment.header.dest = htons(PORT_HERE);
+	segment.header.doff = sizeof(segment.header) / 4;
+	segment.header.ack = 1;
+	segment.header.window = htons(1000);
+	memcpy(segment.data, buffer, size);
+	for (int i = 0; i < count; i++) {
+		segment.header.seq = htonl(i * size);
+		segment.header.check = 0;
+		segment.header.check = checksum(&segment, sizeof(segment) - sizeof(segment.data) +
+						size);
+		if (send(fd, &segment.header, sizeof(segment.header) + size, 0) < 0)
+			err(1, "segments");
+		pause_after(i);
+	}
+}
+
+/* packet|tagged INTERFACE COUNT SIZE: to everybody there, or in its VLAN */
 static void peer_packet(const char *request)
 {
-	char interface[IFNAMSIZ];
+	__be16 tag[2] = { htons(VLAN), htons(ETHERTYPE) };
+	char interface[IFNAMSIZ], how[8];
+	struct iovec iov[2] = { { tag, 0 }, { buffer, 0 } };
 	struct sockaddr_ll to;
+	struct msghdr msg = {
+		.msg_name = &to,
+		.msg_namelen = sizeof(to),
+		.msg_iov = iov,
+		.msg_iovlen = 2,
+	};
 	int count, size, fd;
 
-	if (sscanf(request, "packet %15s %d %d", interface, &count, &size) != 3)
+	if (sscanf(request, "%7s %15s %d %d", how, interface, &count, &size) != 4 ||
+	    (strcmp(how, "packet") && strcmp(how, "tagged")))
 		return;
 	to = link_of(interface);
+	iov[1].iov_len = size;
+	if (!strcmp(how, "tagged")) {
+		to.sll_protocol = htons(ETH_P_8021Q);
+		iov[0].iov_len = sizeof(tag);
+	}
 	fd = new_socket(AF_PACKET, SOCK_DGRAM, 0);
 	for (int i = 0; i < count; i++) {
-		if (sendto(fd, buffer, size, 0, (struct sockaddr *)&to, sizeof(to)) != size)
+		if (sendmsg(fd, &msg, 0) < size)
 			err(1, "packet");
 		pause_after(i);
 	}
@@ -505,6 +583,7 @@ static int run_peer(char **arg)
 		peer_udp(request, &who);
 		peer_connect(request, &who);
 		peer_raw(request, &who);
+		peer_segments(request);
 		peer_packet(request);
 		_exit(0);
 	}
@@ -535,6 +614,30 @@ static ssize_t ring_do(struct io_uring *ring)
 	return ret;
 }
 
+/* Once it was sent, and once more when the data are no longer needed. */
+static ssize_t ring_send_zc(struct io_uring *ring, int fd, size_t bytes)
+{
+	struct io_uring_cqe *cqe;
+	bool more;
+	int ret;
+
+	io_uring_prep_send_zc(io_uring_get_sqe(ring), fd, buffer, bytes, 0, 0);
+	io_uring_submit(ring);
+	if (io_uring_wait_cqe(ring, &cqe))
+		errx(1, "io_uring");
+	ret = cqe->res;
+	more = cqe->flags & IORING_CQE_F_MORE;
+	io_uring_cqe_seen(ring, cqe);
+	if (ret < 0)
+		errx(1, "SEND_ZC: %s", strerror(-ret));
+	if (more) {
+		if (io_uring_wait_cqe(ring, &cqe) || !(cqe->flags & IORING_CQE_F_NOTIF))
+			errx(1, "SEND_ZC: no notification");
+		io_uring_cqe_seen(ring, cqe);
+	}
+	return ret;
+}
+
 static void zerocopy_done(int fd)
 {
 	char control[128];
@@ -544,8 +647,32 @@ static void zerocopy_done(int fd)
 		msg.msg_controllen = sizeof(control);
 }
 
+/* Others are to find it at work: some is left to be done until there is the file BACK. */
+static void slowly(const char *how, size_t left)
+{
+	if (strcmp(how, "slow"))
+		return;
+	do {
+		usleep(10000);
+	} while (left <= 1 << 20 && access(getenv("BACK"), F_OK));
+}
+
+/* In the middle of it, the task goes to another network namespace: that of the process BOX. */
+static void move_away(void)
+{
+	char name[64];
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%s/ns/net", getenv("BOX"));
+	fd = open(name, O_RDONLY);
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		err(1, "%s", name);
+	close(fd);
+}
+
 static void send_by(int fd, const char *how, size_t bytes)
 {
+	size_t away = strcmp(how, "away") ? 0 : bytes / 2;
 	struct iovec iov[4];
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 4 };
 	struct io_uring ring;
@@ -560,7 +687,7 @@ static void send_by(int fd, const char *how, size_t bytes)
 	}
 	if (pipe(pipes))
 		err(1, "pipe");
-	if (!strcmp(how, "uring"))
+	if (!strcmp(how, "uring") || !strcmp(how, "zc"))
 		ring_init(&ring);
 	if (!strcmp(how, "zerocopy"))
 		set(fd, SOL_SOCKET, SO_ZEROCOPY, 1);
@@ -570,6 +697,10 @@ static void send_by(int fd, const char *how, size_t bytes)
 		iov[i] = (struct iovec){ buffer, CHUNK / 4 };
 
 	for (; bytes; bytes -= sent) {
+		if (away && bytes <= away) {
+			move_away();
+			away = 0;
+		}
 		n = bytes < CHUNK ? bytes : CHUNK;
 		if (!strcmp(how, "sendfile")) {
 			off_t at = 0;
@@ -593,9 +724,12 @@ static void send_by(int fd, const char *how, size_t bytes)
 		} else if (!strcmp(how, "uring")) {
 			io_uring_prep_send(io_uring_get_sqe(&ring), fd, buffer, n, 0);
 			sent = ring_do(&ring);
+		} else if (!strcmp(how, "zc")) {
+			sent = ring_send_zc(&ring, fd, n);
 		} else if (!strcmp(how, "msg") && n == CHUNK) {
 			sent = sendmsg(fd, &msg, 0);
 		} else {
+			slowly(how, bytes);
 			sent = send(fd, buffer, n, 0);
 		}
 		if (sent < 0)
@@ -609,6 +743,7 @@ static void receive_by(int fd, const char *how, size_t bytes)
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 4 };
 	struct io_uring ring;
 	int nowhere = open("/dev/null", O_WRONLY), pipes[2];
+	size_t away = strcmp(how, "away") ? 0 : bytes / 2;
 	ssize_t got = 1;
 	size_t n;
 
@@ -620,10 +755,17 @@ static void receive_by(int fd, const char *how, size_t bytes)
 		set(fd, SOL_SOCKET, SO_BUSY_POLL, 50);
 	if (!strcmp(how, "lossy"))
 		lose_some(fd);
+	/* Nor does much wait in the socket. */
+	if (!strcmp(how, "slow"))
+		set(fd, SOL_SOCKET, SO_RCVBUF, 128 << 10);
 	for (int i = 0; i < 4; i++)
 		iov[i] = (struct iovec){ buffer, CHUNK / 4 };
 
 	for (; bytes; bytes -= got) {
+		if (away && bytes <= away) {
+			move_away();
+			away = 0;
+		}
 		n = bytes < CHUNK ? bytes : CHUNK;
 		if (!strcmp(how, "splice")) {
 			ssize_t left, done;
@@ -645,6 +787,7 @@ static void receive_by(int fd, const char *how, size_t bytes)
 					err(1, "peek");
 			got = recv(fd, buffer, n, 0);
 		} else {
+			slowly(how, bytes);
 			got = recv(fd, buffer, n, 0);
 		}
 		if (got <= 0)
@@ -946,13 +1089,17 @@ static pid_t reader(const char *group, int fd, const char *how, int count)
 	_exit(0);
 }
 
-static void join(int fd, const char *interface)
+static void join(int fd, int family, const char *interface)
 {
+	struct ipv6_mreq six = { .ipv6mr_interface = if_nametoindex(interface) };
 	struct ip_mreqn group = { .imr_ifindex = if_nametoindex(interface) };
 
 	inet_pton(AF_INET, GROUP, &group.imr_multiaddr);
-	if (setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &group, sizeof(group)))
-		err(1, "IP_ADD_MEMBERSHIP");
+	inet_pton(AF_INET6, GROUP6, &six.ipv6mr_multiaddr);
+	if (family == AF_INET6 ?
+	    setsockopt(fd, IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, &six, sizeof(six)) :
+	    setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &group, sizeof(group)))
+		err(1, "joining");
 }
 
 static void udp_receive(const char *host, const char *how, int count, int size)
@@ -968,10 +1115,10 @@ static void udp_receive(const char *host, const char *how, int count, int size)
 		pid[0] = reader("c", fd, "plain", count);
 		pid[1] = reader("d", other, "plain", count);
 		if (!strcmp(how, "multicast")) {
-			to = GROUP;
+			to = family_of(host) == AF_INET6 ? GROUP6 : GROUP;
 			interface = " tap0";
-			join(fd, "eth0");
-			join(other, "eth0");
+			join(fd, family_of(host), "eth0");
+			join(other, family_of(host), "eth0");
 		}
 	} else if (!strcmp(how, "readers")) {
 		pid[0] = reader("p", fd, "plain", count / 5);
@@ -1063,6 +1210,17 @@ static int run_flood(char **arg)
 	return 0;
 }
 
+/* segments HOST TO COUNT SIZE: the peer sends a TCP stream that is for nobody here */
+static int run_segments(char **arg)
+{
+	char what[REQUEST];
+
+	snprintf(what, sizeof(what), "segments %s %s %s", arg[1], arg[2], arg[3]);
+	ask(arg[0], what);
+	usleep(500000);
+	return 0;
+}
+
 /* full HOST COUNT SIZE: more comes than a socket of `c` has room for, which is read then. */
 static int run_full(char **arg)
 {
@@ -1129,18 +1287,6 @@ static int run_raw(char **arg)
 	}
 	printf("c %d\n", count);
 	return 0;
-}
-
-static __u16 checksum(const void *from, size_t bytes)
-{
-	const __u16 *at = from;
-	__u32 sum = 0;
-
-	for (size_t i = 0; i < bytes / 2; i++)
-		sum += at[i];
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return ~sum;
 }
 
 /* icmp HOST raw|ping COUNT SIZE: requests, and their answers */
@@ -1211,10 +1357,14 @@ static int ring_receive(int fd, int count)
 	return got;
 }
 
-/* packet HOST WAY COUNT SIZE: with a type of its own, by eth0; WAY may be `ring` */
+/*
+ * packet INTERFACE HOST WAY COUNT SIZE: with a type of its own, by eth0 or by its VLAN; WAY
+ * may be `ring`
+ */
 static int run_packet(char **arg)
 {
-	struct sockaddr_ll link = link_of("eth0");
+	const char *interface = *arg++;
+	struct sockaddr_ll link = link_of(interface);
 	int count = atoi(arg[2]), size = atoi(arg[3]), fd;
 	bool ring = !strcmp(arg[1], "ring");
 	char what[REQUEST];
@@ -1236,7 +1386,8 @@ static int run_packet(char **arg)
 	asker = start();
 	if (!asker) {
 		usleep(200000);
-		snprintf(what, sizeof(what), "packet tap0 %d %d", count, size);
+		snprintf(what, sizeof(what), "%s tap0 %d %d",
+			 strcmp(interface, "eth0") ? "tagged" : "packet", count, size);
 		ask(arg[0], what);
 		_exit(0);
 	}
@@ -1468,11 +1619,12 @@ static const struct command {
 	{ "exit", run_exit, 2 },	/* HOST BYTES */
 	{ "udp", run_udp, 5 },		/* HOST WAY HOW COUNT SIZE */
 	{ "flood", run_flood, 5 },	/* HOST TO PORT COUNT SIZE */
+	{ "segments", run_segments, 4 },	/* HOST TO COUNT SIZE */
 	{ "full", run_full, 3 },	/* HOST COUNT SIZE */
 	{ "spin", run_spin, 1 },	/* HOST */
 	{ "raw", run_raw, 4 },		/* HOST WAY COUNT SIZE */
 	{ "icmp", run_icmp, 4 },	/* HOST raw|ping COUNT SIZE */
-	{ "packet", run_packet, 4 },	/* HOST WAY COUNT SIZE */
+	{ "packet", run_packet, 5 },	/* INTERFACE HOST WAY COUNT SIZE */
 	{ "tap", run_tap, 0 },
 	{ "machine", run_machine, 2 },	/* A B */
 	{ "look", run_look, 1 },	/* FILE */
