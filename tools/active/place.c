@@ -63,7 +63,10 @@ static hwloc_obj_t own_l2(hwloc_topology_t topology, const struct core *core)
 	return l2 == core->cache ? NULL : l2;
 }
 
-/* Interferers are all but the command's; @near: those that share an L2 with it, too */
+/*
+ * Interferers are all but the command's and that of IO; @near: those that share an L2 with the
+ * command, too
+ */
 static void take_interferers(hwloc_topology_t topology, const struct core *core, unsigned int n,
 			     hwloc_obj_t domain, bool near, struct placement *p)
 {
@@ -73,7 +76,8 @@ static void take_interferers(hwloc_topology_t topology, const struct core *core,
 	for (i = 0; i < n; i++) {
 		hwloc_obj_t l2 = own_l2(topology, &core[i]);
 
-		if (!is_in(&core[i], domain) || is_of(&core[i], p->command, p->commands))
+		if (!is_in(&core[i], domain) || is_of(&core[i], p->command, p->commands) ||
+		    has_cpu(&core[i], p->io))
 			continue;
 		for (k = 0; k < n && !near && l2; k++)
 			if (own_l2(topology, &core[k]) == l2 &&
@@ -168,8 +172,16 @@ static bool place_cores(hwloc_topology_t topology, const struct core *core, unsi
 	take_interferers(topology, core, n, domain, false, p);
 	if (!p->interferers)
 		take_interferers(topology, core, n, domain, true, p);
-	if (io)
-		p->io = outside < n ? core[outside].cpu[0] : p->interferer[--p->interferers];
+	if (!io)
+		return true;
+	if (outside < n) {
+		p->io = core[outside].cpu[0];
+		return true;
+	}
+	/* If that was the only one, those that were spared are better than none. */
+	p->io = p->interferer[--p->interferers];
+	if (!p->interferers)
+		take_interferers(topology, core, n, domain, true, p);
 	return true;
 }
 

@@ -327,6 +327,9 @@ static void placement(void)
 	placed("... IO gets one of the others", pairs, "0-7", 1, -1, true, "7 | 0 1 2 3 4 | 5");
 	place_on(pairs, "0-7", 1, -1, false, &p);
 	check(p.cores == 8, "... STREAM has all of them");
+	placed("... which was the only one: those near it are better than none", pairs, "5-7", 1,
+	       -1, true, "7 | 6 | 5");
+	placed("... and it is not both", pairs, "6-7", 1, -1, true, "7 | | 6");
 	placed("no cache is known", bare, "0-3", 1, -1, false, "3 | 0 1 2");
 	place_on(bare, "0-3", 1, -1, false, &p);
 	check(!p.shared && !p.bytes[2], "... and that is said");
