@@ -429,6 +429,10 @@ static bool run_from(json_t *j, const char *file, struct run *r)
 	    r->processes > PROCESSES_MAX)
 		return damaged(file, "what was run is not in it");
 	if (json_is_string(json_object_get(j, "metric")))
+	if (!r->sample) {
+		complain("%s: no memory for %zu runs", file, json_array_size(part));
+		return false;
+	}
 		r->metric = metric_named(json_string_value(json_object_get(j, "metric")));
 	r->rates = json_array_size(rates);
 	for (i = 0; i < r->rates; i++)

@@ -70,11 +70,11 @@ static struct interval corner(const struct surface *s, unsigned int i, unsigned 
 void surface_beside(struct surface *s, const struct surface *alone)
 {
 	unsigned int i, k;
-	bool added;
 
 	for (i = 0; i <= alone->storage; i++) {
 		s->capacity[i] = alone->capacity[i];
 		for (k = 0; k <= alone->bandwidth; k++) {
+			bool added = false;
 			const struct interval v = corner(alone, i, k, &added);
 
 			s->left[k] = alone->left[k];
