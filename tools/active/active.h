@@ -303,7 +303,10 @@ struct lock {
 /* run_lock: nobody else writes to the file until run_unlock(); false after a complaint */
 bool run_lock(const char *file, struct lock *l);
 void run_unlock(struct lock *l);
-/* text_json: a string, in which bytes that are not UTF-8 are told apart as \xNN */
+/*
+ * text_json: a string, no two the same: bytes of what is not UTF-8 are \xNN from 80 on, and
+ * a backslash is two
+ */
 json_t *text_json(const char *text);
 /* run_is_kept: what is there, or will be, is a file; a device or pipe is written to only */
 bool run_is_kept(const char *file);

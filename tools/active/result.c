@@ -180,18 +180,27 @@ static bool sample_from(json_t *j, struct sample *s)
 json_t *text_json(const char *text)
 {
 	json_t *j = json_string(text);
-	char *escaped = j ? NULL : malloc(4 * strlen(text) + 1), *at = escaped;
+	const bool utf8 = j;
+	char *escaped, *at;
 
-	if (!escaped)
+	if (utf8 && !strchr(text, '\\'))
 		return j;
-	/* What is not UTF-8: with a backslash before another, it stays what it was. */
-	for (; *text; text++) {
-		if ((unsigned char)*text >= 0x80)
+	json_decref(j);
+	escaped = malloc(4 * strlen(text) + 1);
+	if (!escaped)
+		return NULL;
+	/*
+	 * A backslash is two, of any text: else one that has what another's bytes are escaped to
+	 * would be the same.
+	 */
+	for (at = escaped; *text; text++) {
+		if (!utf8 && (unsigned char)*text >= 0x80)
 			at += sprintf(at, "\\x%02x", (unsigned char)*text);
 		else
 			at += sprintf(at, *text == '\\' ? "\\%c" : "%c", *text);
 	}
 	j = json_string(escaped);
+	*at = '\0';
 	free(escaped);
 	return j;
 }
