@@ -193,7 +193,7 @@ static int calibrate_it(const struct active *a)
 	if (a->json) {
 		json_t *j = calibration_json(&r.calibration);
 
-		json_dumpf(j, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+		json_dumpf(j, stdout, JSON_FORMAT);
 		putchar('\n');
 		json_decref(j);
 	} else {

@@ -37,7 +37,9 @@
 #define PROCESSES_MAX	4096
 #define BUBBLE_MAX	4		/* rates of DMA, none included */
 #define ENOUGH		0.9		/* of what was to be; with less of it, that is said */
-#define PACE_MIN	(1u << 20)	/* with less, calibrating takes a minute a BWThr */
+#define PACE_MIN	(1u << 20)	/* with less, a round takes longer than looks */
+/* What files are written with: what is read back is what was written, to the last bit */
+#define JSON_FORMAT	(JSON_INDENT(1) | JSON_REAL_PRECISION(17))
 #define L2		(PLACE_LEVELS - 2)
 #define LLC		(PLACE_LEVELS - 1)
 

@@ -371,7 +371,7 @@ void run_unlock(struct lock *l)
 
 static bool json_save(json_t *j, const char *file)
 {
-	const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(12);
+	const size_t flags = JSON_FORMAT;
 	char target[PATH_MAX], beside[PATH_MAX + 4];
 	struct stat st;
 

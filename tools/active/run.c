@@ -934,7 +934,7 @@ static int run_it(const struct active *a, char **command)
 		if (a->json) {
 			json_t *j = run_json(a, &r);
 
-			json_dumpf(j, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+			json_dumpf(j, stdout, JSON_FORMAT);
 			putchar('\n');
 			json_decref(j);
 		} else {
