@@ -3,18 +3,22 @@
  * The command's processes, see family.h
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cpu.h"
 #include "family.h"
+#include "interrupt.h"
 
 #define ROUNDS	200	/* of 10 ms, until it is given up to kill somebody */
 
@@ -70,15 +74,14 @@ static bool has(const struct family *f, pid_t pid)
 {
 	size_t i;
 
-	for (i = 0; f && i < f->n; i++)
+	for (i = 0; i < f->n; i++)
 		if (f->member[i].pid == pid)
 			return true;
 	return false;
 }
 
-void family_find(struct family *f, const struct family *others)
+void family_find(struct family *f, pid_t keeper)
 {
-	const pid_t me = getpid();
 	struct family found = { 0 };
 	size_t before, i;
 
@@ -90,7 +93,7 @@ void family_find(struct family *f, const struct family *others)
 		for (i = found.n; i < f->n; i++) {
 			const struct member m = f->member[i];
 
-			if ((m.parent != me && !has(&found, m.parent)) || has(others, m.pid))
+			if (m.parent != keeper && !has(&found, m.parent))
 				continue;
 			f->member[i] = f->member[found.n];
 			f->member[found.n++] = m;
@@ -161,12 +164,10 @@ pid_t family_strays(const struct family *f, const int *cpu, unsigned int n, int 
 	return *stray < 0 ? 0 : f->member[i - 1].pid;
 }
 
-void family_begin(void)
-{
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-}
+/* ---- the keeper ---- */
 
-bool family_end(const struct family *others)
+/* False: some can't be killed */
+static bool kill_all(void)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	unsigned int round;
@@ -177,7 +178,7 @@ bool family_end(const struct family *others)
 	for (round = 0; n && round < ROUNDS; round++) {
 		if (round)
 			nanosleep(&pause, NULL);
-		family_find(&f, others);
+		family_find(&f, getpid());
 		n = f.n;
 		for (i = 0; i < n; i++)
 			if (!f.member[i].dead)
@@ -187,6 +188,123 @@ bool family_end(const struct family *others)
 				waitpid(f.member[i].pid, NULL, WNOHANG);
 		family_free(&f);
 	}
-	prctl(PR_SET_CHILD_SUBREAPER, 0);
 	return !n;
+}
+
+/* wait() that leaves who has ended, with what that has used, which the C library's has not */
+static int look(siginfo_t *who, int options, struct rusage *used)
+{
+	return syscall(SYS_waitid, P_ALL, 0, who, options | WNOWAIT, used);
+}
+
+static bool wants_terminal(const siginfo_t *who)
+{
+	return who->si_code == CLD_STOPPED &&
+	       (who->si_status == SIGTTIN || who->si_status == SIGTTOU);
+}
+
+/* False: it can't be waited for */
+static bool wait_for(pid_t first, struct ending *e)
+{
+	siginfo_t who;
+
+	memset(e, 0, sizeof(*e));
+	for (;;) {
+		if (look(&who, WEXITED | WSTOPPED, &e->used)) {
+			if (errno != EINTR)
+				return false;
+			continue;
+		}
+		if (who.si_pid == first && who.si_code != CLD_STOPPED)
+			break;
+		if (who.si_pid == first && wants_terminal(&who)) {
+			e->stopped = who.si_status;
+			kill(-first, SIGKILL);
+		}
+		/* That it was stopped; or one that had lost its parent is buried. */
+		waitpid(who.si_pid, NULL, WUNTRACED | WNOHANG);
+	}
+	e->ns = now_ns();
+	e->status = who.si_code == CLD_EXITED ? W_EXITCODE(who.si_status, 0) : who.si_status;
+	/* What is left of the group has no business any more. */
+	kill(-first, SIGKILL);
+	return true;
+}
+
+/* Says who the command is, and how it ended; and then waits until nobody is on the line */
+static void keep(int line, void (*child)(const void *arg), const void *arg)
+{
+	struct ending e;
+	pid_t first;
+	char byte;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	/* A terminal's signals are for who measures, and come here, too. */
+	interrupts_catch();
+	first = fork();
+	if (!first) {
+		child(arg);
+		_exit(127);
+	}
+	if (first < 0)
+		first = -errno;
+	else
+		setpgid(first, first);
+	send(line, &first, sizeof(first), MSG_NOSIGNAL);
+	if (first > 0 && wait_for(first, &e))
+		send(line, &e, sizeof(e), MSG_NOSIGNAL);
+	while (recv(line, &byte, sizeof(byte), 0) < 0 && errno == EINTR)
+		;
+	_exit(!kill_all());
+}
+
+bool keeper_start(struct keeper *k, void (*child)(const void *arg), const void *arg)
+{
+	const pid_t me = getpid();
+	int line[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line))
+		return false;
+	k->line = line[0];
+	k->first = 0;
+	k->pid = fork();
+	if (!k->pid) {
+		close(line[0]);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() == me)
+			keep(line[1], child, arg);
+		_exit(1);
+	}
+	close(line[1]);
+	if (k->pid < 0) {
+		close(line[0]);
+		return false;
+	}
+	while (recv(k->line, &k->first, sizeof(k->first), 0) < 0 && errno == EINTR)
+		;
+	if (k->first > 0)
+		return true;
+	keeper_end(k);
+	errno = k->first ? -k->first : ECHILD;
+	return false;
+}
+
+int keeper_wait(const struct keeper *k, struct ending *e)
+{
+	const ssize_t got = recv(k->line, e, sizeof(*e), 0);
+
+	if (got < 0 && errno == EINTR)
+		return 0;
+	return got == sizeof(*e) ? 1 : -1;
+}
+
+bool keeper_end(struct keeper *k)
+{
+	int status;
+
+	close(k->line);
+	while (waitpid(k->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return false;
+	return !WIFEXITED(status) || !WEXITSTATUS(status);
 }

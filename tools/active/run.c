@@ -75,7 +75,7 @@ void catch_interrupts(void)
 struct census {
 	pthread_t thread;
 	const struct active *a;
-	const struct family *others;
+	pid_t keeper;
 	volatile bool stop;
 	unsigned int most;
 	pid_t stray;
@@ -90,7 +90,7 @@ static void *take_census(void *arg)
 	while (!c->stop) {
 		struct family f;
 
-		family_find(&f, c->others);
+		family_find(&f, c->keeper);
 		c->most = greatest(c->most, family_leaves(&f));
 		if (!c->stray)
 			c->stray = family_strays(&f, c->a->at.command, c->a->at.commands,
@@ -149,14 +149,26 @@ static bool show(const struct active *a, int null)
 	       dup2(a->show ? STDERR_FILENO : null, STDOUT_FILENO) >= 0;
 }
 
-static void child(const struct active *a, char **command, int go, int result)
+/* What the command's first process begins with */
+struct start {
+	const struct active *a;
+	char **command;
+	/* Its ends of what tells it to begin (and the other one), and of what says that it can't */
+	int go, result, other;
+};
+
+static void child(const void *arg)
 {
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const struct start *start = arg;
+	const struct active *a = start->a;
 	char byte;
 	int error;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setpgid(0, 0);
+	/* With it open nobody would see that the one who has it is gone. */
+	close(start->other);
 	interrupts_to(SIG_DFL);
 	/* One that came before was only taken note of. */
 	if (interrupted)
@@ -164,12 +176,12 @@ static void child(const struct active *a, char **command, int go, int result)
 	if (null < 0 || !pin_to_cpus(a->at.command, a->at.commands) ||
 	    dup2(null, STDIN_FILENO) < 0 || !show(a, null))
 		goto fail;
-	if (read(go, &byte, 1) != 1)
+	if (read(start->go, &byte, 1) != 1)
 		_exit(127);
-	execvp(command[0], command);
+	execvp(start->command[0], start->command);
 fail:
 	error = errno;
-	if (write(result, &error, sizeof(error)) < 0)
+	if (write(start->result, &error, sizeof(error)) < 0)
 		_exit(126);
 	_exit(127);
 }
@@ -196,52 +208,51 @@ static double timeval_ns(const struct timeval *t)
 	return t->tv_sec * 1e9 + t->tv_usec * 1e3;
 }
 
-/* What is left of the group has no business any more. False: it waited for a terminal, in vain */
-static bool wait_for(pid_t pid, const char *name, int *status, struct rusage *used)
+/* False: it waited for a terminal, in vain, or nobody knows how it ended */
+static bool wait_for(const struct keeper *k, const char *name, struct ending *e)
 {
-	bool said = false, stopped = false;
-	struct rusage usage = { 0 };
-	pid_t ended;
+	bool said = false;
+	int known;
 
-	/* Others are those that had lost their parents. */
-	do {
-		ended = wait4(-1, status, WUNTRACED, &usage);
-		if (ended < 0 && errno != EINTR)
+	for (;;) {
+		known = keeper_wait(k, e);
+		if (known)
 			break;
-		if (interrupted && !said && ended != pid) {
+		if (interrupted && !said) {
 			complain("waiting for %s to end; a second signal kills it", name);
 			said = true;
 		}
-		if (ended == pid && WIFSTOPPED(*status) &&
-		    (WSTOPSIG(*status) == SIGTTIN || WSTOPSIG(*status) == SIGTTOU)) {
-			complain("%s wants the terminal, which it does not have, and was stopped (%s): it is killed, and this run does not count; 'setsid --wait' runs what can do without",
-				 name, strsignal(WSTOPSIG(*status)));
-			stopped = true;
-			kill(-pid, SIGKILL);
-		}
-	} while (ended != pid || WIFSTOPPED(*status));
-	*used = usage;
+	}
 	group = 0;
-	kill(-pid, SIGKILL);
+	if (known < 0) {
+		complain("who waits for %s is gone, killed perhaps: this run does not count", name);
+		return false;
+	}
+	if (e->stopped)
+		complain("%s wants the terminal, which it does not have, and was stopped (%s): it is killed, and this run does not count; 'setsid --wait' runs what can do without",
+			 name, strsignal(e->stopped));
 	if (killed)
 		complain("%s did not end by itself, and was killed", name);
-	return !stopped;
+	return !e->stopped;
 }
 
-static bool run_child(const struct active *a, char **command, const struct family *others,
+/* With a keeper, if it returns one, which has to end */
+static bool run_child(const struct active *a, char **command, struct keeper *keeper,
 		      struct sample *s, unsigned int *processes)
 {
-	struct census census = { .a = a, .others = others };
-	int go[2] = { -1, -1 }, result[2], misses = -1, instructions = -1, status, error;
-	struct rusage used;
+	struct start start = { .a = a, .command = command };
+	int go[2] = { -1, -1 }, result[2], misses = -1, instructions = -1, error;
+	struct census census = { .a = a };
+	struct ending end;
 	double begin;
-	bool alive;
-	pid_t pid;
+	bool good;
 
+	keeper->pid = 0;
 	if (interrupted)
 		return false;
 	/* Not a pipe: of a child that is gone an error is to be had, and no SIGPIPE. */
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) || pipe2(result, O_CLOEXEC)) {
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) ||
+	    pipe2(result, O_CLOEXEC | O_NONBLOCK)) {
 		complain_errno("a pipe");
 		if (go[0] >= 0) {
 			close(go[0]);
@@ -249,36 +260,40 @@ static bool run_child(const struct active *a, char **command, const struct famil
 		}
 		return false;
 	}
+	start.go = go[0];
+	start.other = go[1];
+	start.result = result[1];
 	fflush(stdout);
-	pid = fork();
-	if (!pid)
-		child(a, command, go[0], result[1]);
+	good = keeper_start(keeper, child, &start);
 	close(go[0]);
 	close(result[1]);
-	if (pid < 0) {
+	if (!good) {
 		complain_errno("a process for %s", command[0]);
+		keeper->pid = 0;
 		close(go[1]);
 		close(result[0]);
 		return false;
 	}
-	setpgid(pid, pid);
-	group = pid;
+	group = keeper->first;
 	if (interrupted)
-		kill(-pid, SIGKILL);
+		kill(-group, SIGKILL);
 	/* Only where they mean what they say: as for the interferers */
 	if (counters_here(a)) {
-		misses = count_child(a, pid, true);
-		instructions = count_child(a, pid, false);
+		misses = count_child(a, keeper->first, true);
+		instructions = count_child(a, keeper->first, false);
 	}
+	census.keeper = keeper->pid;
 	if (processes && !census_begin(&census))
 		processes = NULL;
 	begin = now_ns();
 	/* Who was killed before that, or could not begin, says so by its end. */
 	send(go[1], "", 1, MSG_NOSIGNAL);
 	close(go[1]);
-	alive = wait_for(pid, command[0], &status, &used);
-	s->time_ns = now_ns() - begin;
-	s->cpu_ns = timeval_ns(&used.ru_utime) + timeval_ns(&used.ru_stime);
+	good = wait_for(keeper, command[0], &end);
+	if (good) {
+		s->time_ns = end.ns - begin;
+		s->cpu_ns = timeval_ns(&end.used.ru_utime) + timeval_ns(&end.used.ru_stime);
+	}
 	s->misses = misses_read(misses);
 	s->instructions = misses_read(instructions);
 	if (misses >= 0)
@@ -296,7 +311,7 @@ static bool run_child(const struct active *a, char **command, const struct famil
 		complain_errno("%s", command[0]);
 		return false;
 	}
-	return alive && ended_well(a, command[0], status);
+	return good && ended_well(a, command[0], end.status);
 }
 
 /* How many processes the command is goes to @processes, unless that is NULL. */
@@ -305,7 +320,7 @@ static bool run_sample(const struct active *a, struct run *r, char **command, st
 {
 	struct interference *in = NULL;
 	struct bubble *bubble = NULL;
-	struct family others;
+	struct keeper keeper;
 	double begin;
 	bool good;
 
@@ -332,7 +347,7 @@ static bool run_sample(const struct active *a, struct run *r, char **command, st
 		interference_usage(in, BANDWIDTH);
 	}
 	begin = now_ns();
-	good = run_child(a, command, &others, s, processes);
+	good = run_child(a, command, &keeper, s, processes);
 	if (in) {
 		const double took = now_ns() - begin;
 		const struct usage x = interference_usage(in, STORAGE);
@@ -348,9 +363,8 @@ static bool run_sample(const struct active *a, struct run *r, char **command, st
 		good &= bubble_stop(bubble, &s->bubble_bytes_s, &s->bubble_bytes);
 	interference_stop(in);
 	/* Looking for them takes a while, in which nothing is measured any more. */
-	if (!family_end(&others))
+	if (keeper.pid && !keeper_end(&keeper))
 		complain("%s has left processes that can't be killed", command[0]);
-	family_free(&others);
 	return good;
 }
 
