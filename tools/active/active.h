@@ -7,7 +7,7 @@
  *
  *	place.c		the machine -> who runs where
  *	kernels.c	loops: interference, and the probabilistic benchmark
- *	threads.c	interferers: started, watched, stopped
+ *	threads.c	interferers: started, watched, stopped;	effect.c	each on the other
  *	bubble.c	the same for DMA
  *	model.c		hits <-> cache
  *	calibrate.c	interferers -> how much they leave
@@ -27,6 +27,7 @@
 
 #include "buffer.h"
 #include "cpu.h"
+#include "effect.h"
 #include "interrupt.h"
 #include "model.h"
 #include "place.h"
@@ -70,15 +71,24 @@ uint64_t active_probe(const struct pattern *p, const char *buffer, uint64_t *ran
 
 enum kind { STORAGE, BANDWIDTH, STREAM, KINDS };
 
+/*
+ * Bandwidth is bytes that the memory moves, to it and from it. A BWThr makes each line dirty
+ * that it misses, so it is read, and another one written back. STREAM's triad reads three lines,
+ * one of them as it is stored to, and writes one back, for each three that it counts.
+ */
+#define MOVED_BANDWIDTH	(2 * LINE_BYTES)
+#define MOVED_STREAM	(LINE_BYTES * 4 / 3.)
+
 /**
  * struct usage - what interferers of a kind did in a time
  * @ns:		how long they were running, on the average
  * @least_ns:	the one that was running least; negative: there is none, or they rest (--pace)
  * @done:	lines or accesses
+ * @least_done:	of the one that did least; negative: there is none
  * @misses:	of the last cache; negative: not counted
  */
 struct usage {
-	double ns, least_ns, done, misses;
+	double ns, least_ns, done, least_done, misses;
 };
 
 /* What the options say, and what was found of the machine */
@@ -91,7 +101,7 @@ struct active {
 	uint64_t buffer;		/* the only one to probe with; 0: several */
 	uint64_t miss_event;		/* raw; 0: the processor's own */
 	double threshold;
-	double pace;			/* bytes a second of a BWThr; 0: all it can */
+	double pace;			/* bytes a second that a BWThr moves; 0: all it can */
 	const char *file, *calibration, *mark;
 	const char *metric;			/* NULL: that of the file, or time */
 	struct {
@@ -145,18 +155,6 @@ double misses_read(int fd);
 
 /* ---- calibration ---- */
 
-/* One kind of interferer beside the other: what is done in a second, misses of each */
-struct effect {
-	double rate, misses;		/* rate < 0: not measured; misses < 0: not counted */
-};
-
-#define EFFECT_UNKNOWN	((struct effect) { -1, -1 })
-
-static inline bool effect_known(const struct effect *e)
-{
-	return e->rate >= 0;
-}
-
 struct calibration {
 	bool counters;
 	uint64_t bytes[PLACE_LEVELS];
@@ -164,8 +162,8 @@ struct calibration {
 	/* Bytes of cache, by the probabilistic benchmark, beside so many CSThr; n = 0: unknown */
 	struct interval capacity[STORAGE_MAX + 1];
 	/*
-	 * Bytes a second: what all cores get by STREAM, what so many BWThr take, what is left;
-	 * 0: not known
+	 * Bytes a second that are moved: what all cores get by STREAM, what so many BWThr take,
+	 * what is left; 0: not known
 	 */
 	double total, taken[BANDWIDTH_MAX + 1], left[BANDWIDTH_MAX + 1];
 	double pace;				/* as in struct active */
@@ -240,6 +238,7 @@ struct sample {
 	double time_ns, cpu_ns, misses, instructions;	/* the last two < 0: not counted */
 	double interference_misses, bubble_bytes_s, bubble_bytes;
 	double ran;		/* of the time, the interferer that did least; < 0: not known */
+	double kept;		/* of its pace, the BWThr that did least; < 0: they have none */
 };
 
 /* Samples are of one command in one place: what says so is compared before others are added */

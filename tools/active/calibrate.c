@@ -3,8 +3,8 @@
  * Calibration: how much interferers leave
  *
  *	bandwidth	STREAM's triad on all cores, the command's among them, as it does not
- *			run yet, says how much there is; the misses of BWThr, 64 bytes each
- *			(equation 1), how much they take
+ *			run yet, says how much there is; the misses of BWThr (equation 1), how
+ *			much they take
  *	storage		the probabilistic benchmark runs beside 0, 1, ... CSThr, with several
  *			distributions and buffers larger than the cache; from its hits follows
  *			the cache that it had (model.h, LRU). The mean over all is taken, and
@@ -12,11 +12,13 @@
  *	each other	one BWThr beside CSThr, and the other way round (figures 7 and 8):
  *			who misses more often then is robbed of what the other is not to touch
  *
- * Bandwidth is counted as the paper does it: bytes that programs ask for. A BWThr dirties
- * its lines, so each is written back, too, and 128 bytes move for the 64 that count; STREAM
- * stores to lines that are read before, so 32 move for 24. What BWThr take is too small
- * beside what there is then, and what they leave too large. A counter of the memory
- * controller would tell; not all machines have one that anybody may read.
+ * Bandwidth is what the memory moves, to it and from it, as all of it is taken from others. The
+ * paper counts what programs ask for: 64 bytes for a miss of a BWThr, which dirties its lines,
+ * so that 128 move; 24 for what STREAM does to an element, where 32 move, as it stores to lines
+ * that are read before. What is left would be a difference of different things then.
+ * Where a processor writes whole lines without reading them, STREAM moves as much as it
+ * counts, and what there is comes out a third too large: a counter of the memory controller
+ * would tell, but not all machines have one that anybody may read.
  *
  * A distribution of which nearly all reads hit says little about the cache: at 97 %, one
  * percent more or less is a third of the cache. Those above 90 % don't count.
@@ -43,8 +45,9 @@
 #define CHUNKS		32
 #define SIZES		8
 #define TOO_SURE	0.9
-#define DISTURBED	0.1	/* misses of an access more than alone; without counters, time */
 #define WINDOW_NS	2e8
+/* Who is late makes up for a tenth of a second: no more than a tenth of what is seen */
+#define PACED_NS	1e9
 
 /* Buffers, in last caches: the paper's 30 to 74 MB of 20 */
 static const double paper[SIZES] = { 1.5, 1.8, 2.1, 2.4, 2.7, 3.0, 3.35, 3.7 };
@@ -85,6 +88,11 @@ static bool reads(const struct pattern *p, const char *buffer, uint64_t *state, 
 	}
 	*ns = median(took, CHUNKS);
 	return true;
+}
+
+static void lost_counter(void)
+{
+	complain("the counter of misses did not count all the time: others use the processor's counters, too (perf, or the NMI watchdog)");
 }
 
 bool probe(const struct active *a, const struct pattern *p, unsigned int additions,
@@ -128,7 +136,7 @@ bool probe(const struct active *a, const struct pattern *p, unsigned int additio
 	}
 	mark(a, t, "end");
 	if (fd >= 0 && good && (before < 0 || between < 0 || after < 0)) {
-		complain("the counter of misses did not count all the time: others use the processor's counters, too (perf, or the NMI watchdog)");
+		lost_counter();
 		good = false;
 	}
 	r->all_reads = warm + r->reads;
@@ -174,9 +182,10 @@ bool read_times(const struct active *a, struct read_times *t)
 
 /* What a kind does in a while in which all that run get on */
 static bool usage_in_window(const struct active *a, struct interference *in, enum kind kind,
-			    struct effect *e, double *bytes_s)
+			    struct effect *e)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
+	const double window_ns = a->pace ? PACED_NS : WINDOW_NS;
 	struct usage all[KINDS] = { 0 };
 	bool enough;
 	unsigned int k;
@@ -195,46 +204,42 @@ static bool usage_in_window(const struct active *a, struct interference *in, enu
 			all[k].done += u.done;
 			all[k].misses = u.misses < 0 || all[k].misses < 0 ? -1 :
 					all[k].misses + u.misses;
-			if (interference_has(in, k))
+			/* Who is held to a pace has been through its buffer before it was. */
+			if (interference_has(in, k) && !(k == BANDWIDTH && a->pace))
 				enough &= all[k].done >= 2 * interference_bytes(a, k) / LINE_BYTES;
 		}
-	} while (!enough || all[kind].ns < WINDOW_NS);
+	} while (!enough || all[kind].ns < window_ns);
 	e->rate = all[kind].done / all[kind].ns * 1e9;
 	e->misses = all[kind].misses < 0 ? -1 : all[kind].misses / all[kind].done;
-	if (bytes_s)
-		*bytes_s = (kind == STREAM || e->misses < 0 ? 1 : e->misses) * e->rate * LINE_BYTES;
+	return true;
+}
+
+/* What BWThr take, or STREAM; without counters a BWThr is taken to miss each time */
+static bool moved(const struct effect *e, bool stream, bool counters, double *bytes_s)
+{
+	if (stream) {
+		*bytes_s = e->rate * MOVED_STREAM;
+		return true;
+	}
+	if (counters && e->misses < 0) {
+		lost_counter();
+		return false;
+	}
+	*bytes_s = (counters ? e->misses : 1) * e->rate * MOVED_BANDWIDTH;
 	return true;
 }
 
 static bool look_at(const struct active *a, unsigned int storage, unsigned int bandwidth,
-		    bool stream, enum kind kind, struct effect *e, double *bytes_s)
+		    bool stream, enum kind kind, struct effect *e)
 {
 	struct interference *in = interference_start(a, storage, bandwidth, stream);
 	bool good;
 
 	if (!in)
 		return false;
-	good = usage_in_window(a, in, kind, e, bytes_s);
+	good = usage_in_window(a, in, kind, e);
 	interference_stop(in);
 	return good;
-}
-
-static bool disturbed(const struct effect *alone, const struct effect *beside)
-{
-	if (alone->misses >= 0)
-		return beside->misses > alone->misses + DISTURBED;
-	return beside->rate < alone->rate / (1 + DISTURBED);
-}
-
-/* So many, of up to @most, leave the other kind as it is alone: as far as it was measured */
-static unsigned int clean(const struct effect *beside, unsigned int most)
-{
-	unsigned int i;
-
-	for (i = 1; i <= most; i++)
-		if (!effect_known(&beside[i]) || disturbed(&beside[0], &beside[i]))
-			break;
-	return i - 1;
 }
 
 static bool bandwidths(const struct active *a, struct calibration *c, struct progress *p)
@@ -244,11 +249,12 @@ static bool bandwidths(const struct active *a, struct calibration *c, struct pro
 	unsigned int i;
 
 	progress(p, "all bandwidth");
-	if (!look_at(a, 0, 0, true, STREAM, &e, &c->total))
+	if (!look_at(a, 0, 0, true, STREAM, &e) || !moved(&e, true, c->counters, &c->total))
 		return false;
 	for (i = 1; i <= c->bandwidth; i++) {
 		progress(p, "%u BWThr", i);
-		if (!look_at(a, 0, i, false, BANDWIDTH, &e, &c->taken[i]))
+		if (!look_at(a, 0, i, false, BANDWIDTH, &e) ||
+		    !moved(&e, false, c->counters, &c->taken[i]))
 			return false;
 		if (i == 1)
 			c->bandwidth_beside[0] = e;
@@ -258,16 +264,16 @@ static bool bandwidths(const struct active *a, struct calibration *c, struct pro
 	/* Each other: where there are cores for both */
 	for (i = 1; c->bandwidth && i <= c->storage && i + 1 <= cores; i++) {
 		progress(p, "1 BWThr beside %u CSThr", i);
-		if (!look_at(a, i, 1, false, BANDWIDTH, &c->bandwidth_beside[i], NULL))
+		if (!look_at(a, i, 1, false, BANDWIDTH, &c->bandwidth_beside[i]))
 			return false;
 	}
 	for (i = 0; c->storage && i <= c->bandwidth && i + 1 <= cores; i++) {
 		progress(p, "1 CSThr beside %u BWThr", i);
-		if (!look_at(a, 1, i, false, STORAGE, &c->storage_beside[i], NULL))
+		if (!look_at(a, 1, i, false, STORAGE, &c->storage_beside[i]))
 			return false;
 	}
-	c->clean_storage = clean(c->bandwidth_beside, c->storage);
-	c->clean_bandwidth = clean(c->storage_beside, c->bandwidth);
+	c->clean_storage = effects_clean(c->bandwidth_beside, c->storage, c->pace);
+	c->clean_bandwidth = effects_clean(c->storage_beside, c->bandwidth, false);
 	return true;
 }
 
@@ -386,10 +392,20 @@ static void misses_text(double misses, char text[16])
 }
 
 /* Of those that are more than @clean */
-static const char *of_more(const struct effect *beside, unsigned int clean, unsigned int most)
+static const char *of_more(const struct effect *beside, unsigned int clean, unsigned int most,
+			   bool paced)
 {
-	return clean >= most ? "" : effect_known(&beside[clean + 1]) ? " (more do not)" :
-	       " (more were not looked at)";
+	if (clean >= most)
+		return "";
+	switch (effect_judge(&beside[0], &beside[clean + 1], paced)) {
+	case NOT_MEASURED:
+		return " (more were not looked at)";
+	case NOT_COUNTED:
+	case AT_PACE:
+		return " (of more it can't be told)";
+	default:
+		return " (more do not)";
+	}
 }
 
 void calibration_print(const struct active *a, const struct calibration *c)
@@ -432,32 +448,58 @@ void calibration_print(const struct active *a, const struct calibration *c)
 		       x);
 	}
 	printf("Told apart: up to %u CSThr leave the bandwidth alone%s, up to %u BWThr the cache%s\n",
-	       c->clean_storage, of_more(c->bandwidth_beside, c->clean_storage, c->storage),
-	       c->clean_bandwidth, of_more(c->storage_beside, c->clean_bandwidth, c->bandwidth));
+	       c->clean_storage,
+	       of_more(c->bandwidth_beside, c->clean_storage, c->storage, c->pace),
+	       c->clean_bandwidth,
+	       of_more(c->storage_beside, c->clean_bandwidth, c->bandwidth, false));
 }
 
-/* Of those that are more than @clean */
-static void warn_of(const char *kind, const char *other, unsigned int clean, bool looked_at)
+/* Of those that are more than @clean; @check: how it would be looked at, or NULL */
+static void warn_of(const char *kind, const char *other, unsigned int clean, const char *check,
+		    enum judgement judgement)
 {
-	if (looked_at)
+	char why[128] = "";
+
+	switch (judgement) {
+	case NOT_MEASURED:
+		if (check)
+			snprintf(why, sizeof(why), "was not checked, as only one kind was asked for (%s checks it)",
+				 check);
+		else
+			snprintf(why, sizeof(why), "was not checked, as there were no cores for both kinds");
+		break;
+	case NOT_COUNTED:
+		snprintf(why, sizeof(why), "can't be told, as others had the counters a part of the time");
+		break;
+	case AT_PACE:
+		snprintf(why, sizeof(why), "can't be told, as a BWThr that keeps its pace (--pace) gets no slower, and there are no counters");
+		break;
+	default:
 		complain("more than %u %s take %s, too: what is slower with %u may lack %s", clean,
 			 kind, other, clean + 1, other);
-	else
-		complain("whether more than %u %s take %s, too, was not checked, as there were no cores for both kinds or only one was asked for: what is slower with %u may lack %s",
-			 clean, kind, other, clean + 1, other);
+		return;
+	}
+	complain("whether more than %u %s take %s, too, %s: what is slower with %u may lack %s",
+		 clean, kind, other, why, clean + 1, other);
 }
 
 bool kinds_are_apart(const struct active *a, const struct calibration *c)
 {
 	const bool storage = least(a->storage, c->storage) > c->clean_storage;
 	const bool bandwidth = least(a->bandwidth, c->bandwidth) > c->clean_bandwidth;
+	/* One of each takes two cores. */
+	const bool room = a->at.interferers > 1;
 
 	if (storage)
 		warn_of("CSThr", "bandwidth", c->clean_storage,
-			effect_known(&c->bandwidth_beside[c->clean_storage + 1]));
+			room && !c->bandwidth ? "--bandwidth 1" : NULL,
+			effect_judge(&c->bandwidth_beside[0],
+				     &c->bandwidth_beside[c->clean_storage + 1], c->pace));
 	if (bandwidth)
 		warn_of("BWThr", "cache", c->clean_bandwidth,
-			effect_known(&c->storage_beside[c->clean_bandwidth + 1]));
+			room && !c->storage ? "--storage 1" : NULL,
+			effect_judge(&c->storage_beside[0],
+				     &c->storage_beside[c->clean_bandwidth + 1], false));
 	return !storage && !bandwidth;
 }
 

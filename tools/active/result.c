@@ -2,7 +2,7 @@
 /*
  * Results in a file: JSON that says what it is, so that it is read with care
  *
- *	{"memio_active": 2, "calibration": {...}, "command": [...], "place": {...},
+ *	{"memio_active": 3, "calibration": {...}, "command": [...], "place": {...},
  *	 "processes": N, "bubble": {...}, "samples": [...], "metric": M, "points": [...],
  *	 "use": {...}}
  *
@@ -25,7 +25,7 @@
 #include "active.h"
 #include "command.h"
 
-#define VERSION	2
+#define VERSION	3
 
 static json_t *interval_json(const struct interval *i)
 {
@@ -150,14 +150,14 @@ static bool calibration_from(json_t *j, struct calibration *c)
 
 static json_t *sample_json(const struct sample *s)
 {
-	return json_pack("{s:i, s:i, s:i, s:i, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}",
+	return json_pack("{s:i, s:i, s:i, s:i, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 			 "storage",
 			 s->storage, "bandwidth", s->bandwidth, "bubble", s->bubble, "repetition",
 			 s->repetition, "time_ns", s->time_ns, "cpu_ns", s->cpu_ns, "misses",
 			 count(s->misses), "instructions", count(s->instructions),
 			 "interference_misses", count(s->interference_misses), "bubble_bytes_s",
 			 count(s->bubble_bytes_s), "bubble_bytes", count(s->bubble_bytes), "ran",
-			 count(s->ran));
+			 count(s->ran), "kept", count(s->kept));
 }
 
 static bool sample_from(json_t *j, struct sample *s)
@@ -174,6 +174,7 @@ static bool sample_from(json_t *j, struct sample *s)
 	s->bubble_bytes_s = counted(j, "bubble_bytes_s");
 	s->bubble_bytes = counted(j, "bubble_bytes");
 	s->ran = counted(j, "ran");
+	s->kept = counted(j, "kept");
 	return true;
 }
 
@@ -199,8 +200,8 @@ json_t *text_json(const char *text)
 		else
 			at += sprintf(at, *text == '\\' ? "\\%c" : "%c", *text);
 	}
-	j = json_string(escaped);
 	*at = '\0';
+	j = json_string(escaped);
 	free(escaped);
 	return j;
 }
@@ -428,6 +429,10 @@ static bool run_from(json_t *j, const char *file, struct run *r)
 	if (!part)
 		return true;
 	r->sample = calloc(json_array_size(part) + 1, sizeof(*r->sample));
+	if (!r->sample) {
+		complain("%s: no memory for %zu runs", file, json_array_size(part));
+		return false;
+	}
 	for (i = 0; i < json_array_size(part); i++)
 		if (!sample_from(json_array_get(part, i), &r->sample[r->samples++]))
 			return damaged(file, "a sample in it is not whole");
@@ -438,10 +443,6 @@ static bool run_from(json_t *j, const char *file, struct run *r)
 	    r->processes > PROCESSES_MAX)
 		return damaged(file, "what was run is not in it");
 	if (json_is_string(json_object_get(j, "metric")))
-	if (!r->sample) {
-		complain("%s: no memory for %zu runs", file, json_array_size(part));
-		return false;
-	}
 		r->metric = metric_named(json_string_value(json_object_get(j, "metric")));
 	r->rates = json_array_size(rates);
 	for (i = 0; i < r->rates; i++)

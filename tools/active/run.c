@@ -303,6 +303,7 @@ static bool run_child(const struct active *a, char **command, struct keeper *kee
 	if (processes)
 		*processes = census_end(&census, command[0]);
 	error = 0;
+	/* Nobody waits for one: who is kept has the other end, too. */
 	if (read(result[0], &error, sizeof(error)) != sizeof(error))
 		error = 0;
 	close(result[0]);
@@ -340,8 +341,7 @@ static bool run_sample(const struct active *a, struct run *r, char **command, st
 	s->bubble_bytes_s = -1;
 	s->bubble_bytes = -1;
 	s->ran = -1;
-	family_find(&others, NULL);
-	family_begin();
+	s->kept = -1;
 	if (in) {
 		interference_usage(in, STORAGE);
 		interference_usage(in, BANDWIDTH);
@@ -357,6 +357,10 @@ static bool run_sample(const struct active *a, struct run *r, char **command, st
 
 		if (ran_ns >= 0)
 			s->ran = fmin(1, ran_ns / took);
+		/* The round that is under way may be about to end. */
+		if (a->pace && y.least_done >= 0)
+			s->kept = fmin(1, (y.least_done + BW_BUFFERS) * MOVED_BANDWIDTH /
+				       (took / 1e9) / a->pace);
 		s->interference_misses = x.misses < 0 || y.misses < 0 ? -1 : x.misses + y.misses;
 	}
 	if (bubble)
@@ -729,21 +733,28 @@ static bool warn(const struct active *a, const struct calibration *c)
 /* What the runs turned out not to be */
 static void warn_after(const struct run *r)
 {
-	size_t known = 0, few = 0, i;
-	double least_ran = 1;
+	size_t known = 0, few = 0, paced = 0, slow = 0, i;
+	double least_ran = 1, least_kept = 1;
 	unsigned int k;
 
 	for (i = 0; i < r->samples; i++) {
-		const double ran = r->sample[i].ran;
+		const double ran = r->sample[i].ran, kept = r->sample[i].kept;
 
 		known += ran >= 0;
 		few += ran >= 0 && ran < ENOUGH;
 		if (ran >= 0)
 			least_ran = fmin(least_ran, ran);
+		paced += kept >= 0;
+		slow += kept >= 0 && kept < ENOUGH;
+		if (kept >= 0)
+			least_kept = fmin(least_kept, kept);
 	}
 	if (few)
 		complain("in %zu of %zu runs interferers were running for less than %.0f %% of the time (%.0f %% at the least), as of a quota (cpu.max) or of others on their CPUs: they left more than was calibrated",
 			 few, known, ENOUGH * 100, least_ran * 100);
+	if (slow)
+		complain("in %zu of %zu runs a BWThr moved less than %.0f %% of its --pace (%.0f %% at the least), as it can't, or got no processor: they left more than was calibrated",
+			 slow, paced, ENOUGH * 100, least_kept * 100);
 	for (k = 1; k <= r->rates; k++) {
 		const double reached = run_reached(r, k);
 

@@ -134,12 +134,12 @@ double wait_until(double due, const volatile bool *stop)
 }
 
 /*
- * A line of each buffer at a time, and then a rest until that is due: such a thread takes
+ * A line of each buffer at a time, and then a rest until that is due: such a thread moves
  * no more than --pace. It begins when it has been through its buffer.
  */
 static void bandwidth_at_pace(struct thread *t)
 {
-	const double each_ns = BW_BUFFERS * LINE_BYTES / t->a->pace * 1e9;
+	const double each_ns = BW_BUFFERS * MOVED_BANDWIDTH / t->a->pace * 1e9;
 	struct loop *const l = &t->loop;
 	double due;
 
@@ -296,7 +296,7 @@ bool interference_has(const struct interference *in, enum kind kind)
 struct usage interference_usage(struct interference *in, enum kind kind)
 {
 	unsigned int i, threads = 0;
-	struct usage u = { .least_ns = -1 };
+	struct usage u = { .least_ns = -1, .least_done = -1 };
 
 	for (i = 0; i < in->n; i++) {
 		struct thread *t = &in->thread[i];
@@ -312,6 +312,8 @@ struct usage interference_usage(struct interference *in, enum kind kind)
 		if (t->clock != CLOCK_MONOTONIC && (u.least_ns < 0 || ns - t->ns < u.least_ns))
 			u.least_ns = ns - t->ns;
 		u.done += done - t->done;
+		if (u.least_done < 0 || done - t->done < u.least_done)
+			u.least_done = done - t->done;
 		if (misses < 0 || t->misses < 0 || u.misses < 0)
 			u.misses = -1;
 		else

@@ -2,13 +2,15 @@
 /*
  * memio active on paper: statistics against published figures, the benchmark's formulas
  * against an LRU cache that is walked through, their inverses, placement on machines made
- * up by hwloc, and predictions from a surface that is known.
+ * up by hwloc, predictions from a surface that is known, and what follows from what one kind
+ * of interferers does to the other.
  */
 #include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../effect.h"
 #include "../model.h"
 #include "../place.h"
 #include "../surface.h"
@@ -325,11 +327,11 @@ static void placement(void)
 	placed("... two of them", pairs, "0-7", 2, 2, false, "2 7 | 0 1 4 5");
 	placed("... but not if there is nobody else", pairs, "6-7", 1, -1, false, "7 | 6");
 	placed("... IO gets one of the others", pairs, "0-7", 1, -1, true, "7 | 0 1 2 3 4 | 5");
-	place_on(pairs, "0-7", 1, -1, false, &p);
-	check(p.cores == 8, "... STREAM has all of them");
 	placed("... which was the only one: those near it are better than none", pairs, "5-7", 1,
 	       -1, true, "7 | 6 | 5");
 	placed("... and it is not both", pairs, "6-7", 1, -1, true, "7 | | 6");
+	place_on(pairs, "0-7", 1, -1, false, &p);
+	check(p.cores == 8, "... STREAM has all of them");
 	placed("no cache is known", bare, "0-3", 1, -1, false, "3 | 0 1 2");
 	place_on(bare, "0-3", 1, -1, false, &p);
 	check(!p.shared && !p.bytes[2], "... and that is said");
@@ -467,6 +469,34 @@ static void bounds(void)
 	check(!slower(&v[1], 0.05), "4 %% are fewer than 5");
 }
 
+/* ---- each kind on the other ---- */
+
+static void effects(void)
+{
+	/* Alone, and beside one, two, three */
+	static const struct effect counted[] = { { 9, 0.01 }, { 5, 0.1 }, { 5, 0.3 }, { 5, 0.01 } };
+	static const struct effect timed[] = { { 9, -1 }, { 8.5, -1 }, { 6, -1 }, { 9, -1 } };
+	static const struct effect lost[] = { { 9, 0.01 }, { 9, -1 }, { 9, 0.01 } };
+	static const struct effect late[] = { { 9, -1 }, { 9, 0.01 } };
+	static const struct effect none[] = { { 9, 0.01 }, EFFECT_UNKNOWN };
+
+	check(effects_clean(counted, 3, false) == 1, "by misses: one leaves it alone, two do not");
+	check(effects_clean(counted, 1, false) == 1, "... of one that was looked at");
+	check(effects_clean(timed, 3, false) == 1, "by time, without counters: the same");
+	check(effect_judge(&counted[0], &counted[2], false) == IS_DISTURBED, "... which is said");
+	check(effect_judge(&lost[0], &lost[1], false) == NOT_COUNTED &&
+	      !effects_clean(lost, 2, false), "a counter that is lost beside others says nothing");
+	check(effect_judge(&late[0], &late[1], false) == NOT_COUNTED,
+	      "... nor one that was not there alone");
+	check(effect_judge(&none[0], &none[1], false) == NOT_MEASURED &&
+	      effect_judge(&none[1], &none[0], false) == NOT_MEASURED,
+	      "what was not measured says nothing");
+	check(effect_judge(&timed[0], &timed[3], true) == AT_PACE && !effects_clean(timed, 3, true),
+	      "who keeps a pace is no slower, whatever is done to it");
+	check(effect_judge(&timed[0], &timed[2], true) == IS_DISTURBED, "... but if it does not");
+	check(effects_clean(counted, 3, true) == 1, "... and its misses tell");
+}
+
 /* ---- memory ---- */
 
 static char *tree;
@@ -537,6 +567,7 @@ int main(void)
 	predictions();
 	beside_dma();
 	bounds();
+	effects();
 	room();
 	return failed ? 1 : 0;
 }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What interferers of one kind do to one of the other kind, see effect.h
+ */
+#include "effect.h"
+
+enum judgement effect_judge(const struct effect *alone, const struct effect *beside, bool paced)
+{
+	if (!effect_known(alone) || !effect_known(beside))
+		return NOT_MEASURED;
+	if ((alone->misses < 0) != (beside->misses < 0))
+		return NOT_COUNTED;
+	if (alone->misses >= 0)
+		return beside->misses > alone->misses + DISTURBED ? IS_DISTURBED : LEFT_ALONE;
+	if (beside->rate < alone->rate / (1 + DISTURBED))
+		return IS_DISTURBED;
+	return paced ? AT_PACE : LEFT_ALONE;
+}
+
+unsigned int effects_clean(const struct effect *beside, unsigned int most, bool paced)
+{
+	unsigned int i;
+
+	for (i = 1; i <= most; i++)
+		if (effect_judge(&beside[0], &beside[i], paced) != LEFT_ALONE)
+			break;
+	return i - 1;
+}
