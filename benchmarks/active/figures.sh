@@ -6,9 +6,13 @@
 #	figures LEDGER DIR BYTES	reads the ledger, and DIR, with a cache of BYTES
 #	figure_5	distribution, buffer in caches; misses while warming up and measuring
 #			by counters, by the ledger; misses measured, expected, by equation 4
-#	figure_6	what 0 to 5 CSThr leave of the cache: estimate, truth, estimates. The
+#	figure_6 N	what 0, 1, ... CSThr leave of the cache, with N additions after each read:
+#			estimate, truth, standard deviation of the estimates, and how many. The
 #			truth is what is not theirs: as they read at random, their hits
 #			are the part of their buffers that is in the cache.
+#	figure_7, figure_8	one BWThr beside 0, 1, ... CSThr, and the other way round: how
+#			many; million accesses a second, MB/s that they move (equation 1, and as
+#			much written back), misses of each access. "-": not known
 
 # shellcheck disable=SC2154 # memio_top is of who sources it
 
@@ -32,13 +36,26 @@ figure_6() {
 	local k
 
 	for k in 0 1 2 3 4 5; do
+		[ -e "$figures_dir/cache-$k-$1.json" ] || break
 		jq -r --argjson llc "$figures_llc" --argjson k $k '
 			[.[] | select(.hits < 0.9) | {estimate: (.capacity / $llc),
 				left: (1 - $k * (.held // 0) / 5)}]
-			| [(map(.estimate) | add / length), (map(.left) | add / length), length]
-			| @tsv' "$figures_dir/cache-$k.json"
+			| (map(.estimate) | add / length) as $mean
+			| [$mean, (map(.left) | add / length),
+			   (map((.estimate - $mean) | . * .) | add / ([length - 1, 1] | max) | sqrt), length]
+			| @tsv' "$figures_dir/cache-$k-$1.json"
 	done
 }
+
+# beside KIND OTHER: that many of OTHER beside one of KIND
+beside() {
+	jq -r --arg k "$1" --arg o "$2" '.calibration[$o] | to_entries[] | .value["\($k)_beside"] as $e
+		| select($e) | [.key, $e.accesses_s / 1e6,
+			if $e.misses then $e.accesses_s * $e.misses * 128 / 1e6 else "-" end,
+			$e.misses // "-"] | @tsv' "$figures_dir/calibration.json"
+}
+figure_7() { beside bandwidth storage; }
+figure_8() { beside storage bandwidth; }
 
 # figure_alone PROGRAM: its misses in user mode, by counters, and by the ledger, of all that
 # ran meanwhile, the last time
@@ -49,12 +66,12 @@ figure_alone() {
 }
 
 # figure_bandwidth LEDGER PROGRAM: bytes a second that it uses: at least, at most, by the
-# ledger of what all CPUs missed while it ran by itself. "-": not known.
+# ledger of what the memory moved while it ran by itself, read and written. "-": not known.
 figure_bandwidth() {
 	printf '%s %s\n' "$(jq -r '.use.bandwidth | "\(.at_least // "-") \(.at_most // "-")"' \
 			"$figures_dir/$2-bandwidth.json")" \
 		"$(jq -L "$memio_top/ci/tests" --arg p "$2" 'include "ledger"; inner($p) |
-			([.cpus[] | .user.l3_miss + .kernel.l3_miss] | add) * 64e9 / .ns' "$1")"
+			(.dram.read_lines + .dram.write_lines) * 64e9 / .ns' "$1")"
 }
 
 # The bubble: direction, bytes that it says it moved, those of the ledger
@@ -71,10 +88,18 @@ figure_dma() {
 }
 
 # errors A B CONDITION: of columns A and B of figure 5 on standard input, where CONDITION
-# (of awk, on misses and caches) holds: mean and largest distance, in percent of all reads, and how many
+# (of awk, on misses and caches) holds: mean and largest distance, in percent of all reads, how
+# many, and the standard deviation
 errors() {
 	awk -v a="$1" -v b="$2" 'function abs(x) { return x < 0 ? -x : x }
 		{ misses = $5; caches = $2 }
-		'"$3"' { e = abs($a - $b); sum += e; n++; if (e > most) most = e }
-		END { printf "%.2f %.2f %d\n", n ? 100 * sum / n : 0, 100 * most, n }'
+		'"$3"' { e = abs($a - $b); sum += e; squares += e * e; n++; if (e > most) most = e }
+		END {
+			mean = n ? sum / n : 0
+			sd = n > 1 ? sqrt(abs(squares - n * mean * mean) / (n - 1)) : 0
+			printf "%.2f %.2f %d %.2f\n", 100 * mean, 100 * most, n, 100 * sd
+		}'
 }
+
+# within X Y: yes or no
+within() { awk -v x="$1" -v y="$2" 'BEGIN { print x <= y ? "yes" : "no" }'; }
