@@ -50,6 +50,7 @@
 #define unlikely(x)			__builtin_expect(!!(x), 0)
 #define ARRAY_SIZE(a)			(sizeof(a) / sizeof((a)[0]))
 #define min(a, b)			((a) < (b) ? (a) : (b))
+#define max(a, b)			((a) > (b) ? (a) : (b))
 #define container_of(p, type, member)	((type *)((char *)(p) - offsetof(type, member)))
 #define local_irq_save(flags)		((void)(flags = 0))
 #define local_irq_restore(flags)	((void)flags)

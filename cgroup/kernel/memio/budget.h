@@ -67,6 +67,45 @@ struct memio_slice {
 	u32 epoch;
 };
 
+#define MEMIO_WATCHDOG_NS	NSEC_PER_SEC	/* a stop that is overdue for so long is a mistake */
+
+/**
+ * struct memio_watchdog - what the watchdog knows of a group
+ * @late_ns:	when the stop should have been over that it has found long past
+ * @found_ns:	when it first did
+ */
+struct memio_watchdog {
+	u64 late_ns;
+	u64 found_ns;
+};
+
+/**
+ * memio_watch - whether a group is stopped longer than its debt justifies
+ * @w:		of the group
+ * @since_ns:	since when it is stopped; 0: it is not
+ * @due_ns:	when that should be over; before the first look, of an earlier stop
+ * @now_ns:	the time
+ *
+ * Once is not enough: a machine that stood still, as virtual machines do, has its timers to
+ * catch up with, and so has the group. It is if the same stop is found overdue again, a
+ * quarter of MEMIO_WATCHDOG_NS later at least.
+ *
+ * Context: any, one at a time for each @w.
+ * Return: for how many nanoseconds it is overdue; 0: it is not, or not for sure.
+ */
+static inline u64 memio_watch(struct memio_watchdog *w, u64 since_ns, u64 due_ns, u64 now_ns)
+{
+	due_ns = max(since_ns, due_ns);
+	if (!since_ns || (s64)(now_ns - due_ns) < (s64)MEMIO_WATCHDOG_NS)
+		return 0;
+	if (w->late_ns != due_ns) {
+		w->late_ns = due_ns;
+		w->found_ns = now_ns;
+		return 0;
+	}
+	return now_ns - w->found_ns < MEMIO_WATCHDOG_NS / 4 ? 0 : now_ns - due_ns;
+}
+
 /**
  * struct memio_limit_text - a line that was written to memio.limit
  * @key:	what is limited, in the text

@@ -372,6 +372,31 @@ static void moments(struct kunit *test)
 	KUNIT_EXPECT_GE(test, natural, 20000 / 1000);
 }
 
+/* A stop is overdue if the watchdog finds it so twice. */
+static void watchdog(struct kunit *test)
+{
+	const u64 s = NSEC_PER_SEC, t = 1000 * s;
+	struct memio_watchdog w = {};
+
+	KUNIT_EXPECT_EQ(test, memio_watch(&w, 0, t, t + 100 * s), 0);
+	/* Not due yet, or only just */
+	KUNIT_EXPECT_EQ(test, memio_watch(&w, t, t + 50 * s, t + 10 * s), 0);
+	KUNIT_EXPECT_EQ(test, memio_watch(&w, t, t + 50 * s, t + 51 * s - 1), 0);
+	/* What is due is of an earlier stop: this one has just begun. */
+	KUNIT_EXPECT_EQ(test, memio_watch(&w, t, t - 900 * s, t + s - 1), 0);
+
+	KUNIT_EXPECT_EQ(test, memio_watch(&w, t, t + 50 * s, t + 60 * s), 0);
+	KUNIT_EXPECT_EQ(test, memio_watch(&w, t, t + 50 * s, t + 60 * s + s / 8), 0);
+	KUNIT_EXPECT_EQ(test, memio_watch(&w, t, t + 50 * s, t + 60 * s + s / 4), 10 * s + s / 4);
+	/* All stood still, and then the timer came: it is due later. */
+	KUNIT_EXPECT_EQ(test, memio_watch(&w, t, t + 100 * s, t + 200 * s), 0);
+	KUNIT_EXPECT_EQ(test, memio_watch(&w, t, t + 201 * s, t + 201 * s), 0);
+	KUNIT_EXPECT_EQ(test, memio_watch(&w, t, t + 201 * s, t + 203 * s), 0);
+	KUNIT_EXPECT_EQ(test, memio_watch(&w, t, t + 201 * s, t + 204 * s), 3 * s);
+	/* Another stop begins from the start. */
+	KUNIT_EXPECT_EQ(test, memio_watch(&w, t + 300 * s, t + 301 * s, t + 400 * s), 0);
+}
+
 /* A limit that is written anew keeps its debt, unless it could not be paid in time. */
 static void rates(struct kunit *test)
 {
@@ -557,6 +582,7 @@ static struct kunit_case budget_cases[] = {
 	KUNIT_CASE(slices_stay),
 	KUNIT_CASE(slices_of_before),
 	KUNIT_CASE(moments),
+	KUNIT_CASE(watchdog),
 	KUNIT_CASE(chunks),
 	KUNIT_CASE(rates),
 	KUNIT_CASE(no_starvation),

@@ -57,7 +57,6 @@
 
 #include <trace/events/memio.h>
 
-#define MEMIO_WATCHDOG_NS	NSEC_PER_SEC
 #define MEMIO_GRACE_NS		(4 * NSEC_PER_MSEC)	/* so long one runs whatever it owes */
 #define MEMIO_TURN_NS		(10ULL * NSEC_PER_SEC)	/* so often tasks pass the scheduler */
 #define MEMIO_SPAN_NS_MAX	(100ULL * NSEC_PER_MSEC)
@@ -562,19 +561,10 @@ static u64 forgive_line(struct memio_line *line)
 
 static void watch(struct memio_limits *l)
 {
-	u64 since = READ_ONCE(l->stopped_ns), now = ktime_get_ns(), due, bytes = 0;
+	u64 since = READ_ONCE(l->stopped_ns), now = ktime_get_ns(), late, bytes = 0;
 
-	/* Before the first look that is of an earlier stop. */
-	due = max(since, READ_ONCE(l->due_ns));
-	if (!since || (s64)(now - due) < (s64)MEMIO_WATCHDOG_NS)
-		return;
-	/* A machine that stood still has its timers to catch up with. */
-	if (l->late_ns != due) {
-		l->late_ns = due;
-		l->found_ns = now;
-		return;
-	}
-	if (now - l->found_ns < MEMIO_WATCHDOG_NS / 4)
+	late = memio_watch(&l->watchdog, since, READ_ONCE(l->due_ns), now);
+	if (!late)
 		return;
 	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
 		bytes += forgive_line(&l->line[key]);
@@ -583,7 +573,7 @@ static void watch(struct memio_limits *l)
 	bytes += forgive_line(&l->share);
 	memio_event(l->group, MEMIO_EV_FORGIVEN, bytes);
 	pr_warn_ratelimited("a group was stopped for %llu ms, %llu ms longer than its debt justifies: it runs again, %llu bytes are forgiven\n",
-			    (now - since) / NSEC_PER_MSEC, (now - due) / NSEC_PER_MSEC, bytes);
+			    (now - since) / NSEC_PER_MSEC, late / NSEC_PER_MSEC, bytes);
 	let_go(l, MEMIO_PATIENCE_NS);
 }
 

@@ -66,8 +66,7 @@ struct memio_line {
  * @grace_ns:	until when it is not stopped again, as it was for long
  * @patience_ns: what is long; more each time, until it has paid
  * @turned_ns:	when its tasks came by the scheduler
- * @late_ns:	the time, of these two, that the watchdog has found long past
- * @found_ns:	when it first did
+ * @watchdog:	what it has found of these two
  * @stop:	has what is running stopped
  * @timer:	when the debt is paid
  * @limbo:	tasks that are stopped, by CPU, under its run queue's lock
@@ -87,8 +86,7 @@ struct memio_limits {
 	u64 grace_ns;
 	u64 patience_ns;
 	u64 turned_ns;
-	u64 late_ns;
-	u64 found_ns;
+	struct memio_watchdog watchdog;
 	struct irq_work stop;
 	struct hrtimer timer;
 	struct list_head __percpu *limbo;
