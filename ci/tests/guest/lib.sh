@@ -84,6 +84,28 @@ until_is() {
 	echo "$value"
 }
 
+# membw_valid: what a task's own file says of prices. Who reads it wants counters to be read.
+membw_valid() {
+	local line lines
+
+	mapfile -t lines </proc/self/membw
+	for line in "${lines[@]}"; do
+		case $line in 'valid '*) echo "${line#valid }" ;; esac
+	done
+}
+
+# until_membw_valid: waits until it is 1, a minute at most, and prints what it is then
+until_membw_valid() {
+	local i value
+
+	for ((i = 0; i < 600; i++)); do
+		value=$(membw_valid)
+		[ "$value" != 1 ] || break
+		pause 0.1
+	done
+	echo "$value"
+}
+
 # wait_for FILE: 30 s at most
 wait_for() {
 	local i

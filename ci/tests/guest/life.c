@@ -15,6 +15,8 @@
  *	life stream DISK SECONDS THREADS
  *					reads until time is over, one fails, or SIGTERM
  *					comes; prints how many succeeded, and how many failed
+ *	life waiting DISK N THREADS	stops itself when all threads are ready; N reads in
+ *					each when it is continued; and all that again
  *	life dirty DISK MIB		writes through the page cache, stops itself, and
  *					calls fsync() when it is continued
  *	life show			nothing of all that
@@ -325,6 +327,59 @@ static void stream(long n)
 		pthread_join(work[i].thread, NULL);
 }
 
+/* What it needs it has before it stops: where a page is missing, there is no memory for it. */
+static void *read_twice(void *arg)
+{
+	struct work *w = arg;
+	void *to = buffer();
+	long i;
+	int n;
+
+	memset(to, 0, BLOCK);
+	pthread_barrier_wait(&all_done);
+	for (n = 0; n < 2; n++) {
+		pthread_barrier_wait(&may_end);
+		for (i = 0; i < number; i++) {
+			if (read_block(to, i))
+				w->good++;
+			else
+				w->bad++;
+		}
+		pthread_barrier_wait(&all_done);
+	}
+	pthread_barrier_wait(&may_end);
+	return NULL;
+}
+
+static void waiting(long n)
+{
+	unsigned long good = 0, bad = 0;
+	struct work work[THREADS] = {};
+	long i;
+
+	if (n > THREADS)
+		errx(2, "at most %d threads", THREADS);
+	pthread_barrier_init(&all_done, NULL, n + 1);
+	pthread_barrier_init(&may_end, NULL, n + 1);
+	for (i = 0; i < n; i++)
+		work[i].thread = start(read_twice, &work[i]);
+	for (i = 0; i < 2; i++) {
+		pthread_barrier_wait(&all_done);
+		raise(SIGSTOP);
+		pthread_barrier_wait(&may_end);
+	}
+	pthread_barrier_wait(&all_done);
+	for (i = 0; i < n; i++) {
+		good += work[i].good;
+		bad += work[i].bad;
+	}
+	printf("done %lu %lu\n", good, bad);
+	show("end");
+	pthread_barrier_wait(&may_end);
+	for (i = 0; i < n; i++)
+		pthread_join(work[i].thread, NULL);
+}
+
 static void dirty(long mib)
 {
 	void *page = buffer();
@@ -378,6 +433,8 @@ int main(int argc, char **argv)
 		forks(more);
 	} else if (!strcmp(what, "stream")) {
 		stream(more);
+	} else if (!strcmp(what, "waiting")) {
+		waiting(more);
 	} else if (cached) {
 		dirty(number);
 	} else {
