@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * memio: KUnit tests of ids, meters, the stock and owners
+ * memio: KUnit tests of ids, meters, the stock, owners and packets
  *
  * Packages and devices are made up, numbered from the end, so that nothing that
  * the machine does meanwhile comes between.
  */
 
 #include <kunit/test.h>
+#include <linux/etherdevice.h>
 #include <linux/ktime.h>
+#include <linux/netdevice.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include <linux/skbuff.h>
 #include <linux/slab.h>
+#include <linux/tcp.h>
+#include <net/gro.h>
+#include <net/gso.h>
+#include <net/sock.h>
 
 #include "internal.h"
 
@@ -984,7 +991,374 @@ static struct kunit_suite owner_suite = {
 	.test_cases = owner_cases,
 };
 
-kunit_test_suites(&ids_suite, &meter_suite, &owner_suite);
+/* ---- packets ---- */
+
+#define FRAME		1000		/* bytes, of which the headers are: */
+#define HEADERS		(ETH_HLEN + sizeof(struct tcphdr))
+#define RECEIVED	(FRAME + 16)	/* with its descriptor */
+
+/* A frame, as a driver hands it in, that nobody has seen */
+static struct sk_buff *new_frame(struct kunit *test, u16 dev)
+{
+	struct net_device *netdev = kunit_kzalloc(test, sizeof(*netdev), GFP_KERNEL);
+	struct sk_buff *skb = alloc_skb(4 * FRAME, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, netdev);
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	netdev->memio_dev = dev;
+	skb->dev = netdev;
+	skb->protocol = htons(ETH_P_IP);
+	skb_reserve(skb, FRAME);
+	skb_put_zero(skb, FRAME);
+	skb_reset_mac_header(skb);
+	skb_pull(skb, ETH_HLEN);
+	skb_reset_network_header(skb);
+	skb_reset_transport_header(skb);
+	tcp_hdr(skb)->doff = sizeof(struct tcphdr) / 4;
+	return skb;
+}
+
+static struct sk_buff *received(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	struct sk_buff *skb = new_frame(test, o->dev->id);
+
+	__memio_skb_rx(skb);
+	return skb;
+}
+
+/* The device's id is the upper byte. */
+static u32 to_claim(const struct sk_buff *skb)
+{
+	return skb->memio_rx ? skb->memio & GENMASK(23, 0) : 0;
+}
+
+static struct sock *new_sock(struct kunit *test, struct memio_cgroup *last_user)
+{
+	struct sock *sk = kunit_kzalloc(test, sizeof(*sk), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, sk);
+	sk->sk_type = SOCK_STREAM;
+	sk->sk_memio = last_user->owner;
+	return sk;
+}
+
+static void packet_is_charged_as_it_comes(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	struct sk_buff *skb = received(test), *other = new_frame(test, 0);
+
+	/* Once, however often it passes a hook */
+	__memio_skb_rx(skb);
+	__memio_skb_rx(other);
+	memio_stock_drain();
+	KUNIT_EXPECT_EQ(test, to_claim(skb), RECEIVED);
+	KUNIT_EXPECT_EQ(test, total_of(o->dev).from, RECEIVED);
+	KUNIT_EXPECT_EQ(test, from_of(&memio_root, o->dev), 0);
+	/* One of a device that moves nothing */
+	KUNIT_EXPECT_FALSE(test, other->memio_rx);
+	KUNIT_EXPECT_EQ(test, other->memio, 0);
+	kfree_skb(skb);
+	kfree_skb(other);
+}
+
+static void packet_is_read_once(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	struct sock *sk = new_sock(test, o->group[1]);
+	struct sk_buff *skb = received(test);
+
+	owner_in(o->group[0]);
+	/* Headers are the socket's last user's, the rest is who reads it. */
+	__memio_skb_headers(sk, skb);
+	KUNIT_EXPECT_EQ(test, to_claim(skb), FRAME - HEADERS);
+	__memio_skb_headers(sk, skb);
+	__memio_skb_read(sk, skb, 400);
+	KUNIT_EXPECT_EQ(test, to_claim(skb), FRAME - HEADERS - 400);
+	__memio_skb_read(sk, skb, U32_MAX);
+	__memio_skb_read(sk, skb, U32_MAX);
+	memio_stock_drain();
+	KUNIT_EXPECT_EQ(test, to_claim(skb), 0);
+	KUNIT_EXPECT_EQ(test, from_of(o->group[1], o->dev), HEADERS + 16);
+	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), FRAME - HEADERS);
+	KUNIT_EXPECT_EQ(test, total_of(o->dev).from, RECEIVED);
+	kfree_skb(skb);
+}
+
+/* Copies have nothing to be claimed, but for one that is read in the original's place. */
+static void packet_is_copied(struct kunit *test)
+{
+	struct sk_buff *skb = received(test);
+	struct sk_buff *clone = skb_clone(skb, GFP_KERNEL);
+	struct sk_buff *copy = skb_copy(skb, GFP_KERNEL);
+	struct sk_buff *own;
+
+	KUNIT_ASSERT_NOT_NULL(test, clone);
+	KUNIT_ASSERT_NOT_NULL(test, copy);
+	KUNIT_EXPECT_TRUE(test, clone->memio_rx);
+	KUNIT_EXPECT_TRUE(test, copy->memio_rx);
+	KUNIT_EXPECT_EQ(test, to_claim(clone), 0);
+	KUNIT_EXPECT_EQ(test, to_claim(copy), 0);
+	KUNIT_EXPECT_EQ(test, to_claim(skb), RECEIVED);
+
+	own = skb_share_check(skb_get(skb), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, own);
+	KUNIT_EXPECT_PTR_NE(test, own, skb);
+	KUNIT_EXPECT_EQ(test, to_claim(own), RECEIVED);
+	KUNIT_EXPECT_EQ(test, to_claim(skb), 0);
+	kfree_skb(clone);
+	kfree_skb(copy);
+	kfree_skb(own);
+	kfree_skb(skb);
+}
+
+/* A socket that is all that reads a packet gets the bytes, unless it has no room. */
+static void packet_is_lent(struct kunit *test)
+{
+	struct sk_buff *skb = received(test);
+	struct sk_buff *clone = skb_clone(skb, GFP_KERNEL);
+	u32 lent;
+
+	KUNIT_ASSERT_NOT_NULL(test, clone);
+	lent = __memio_skb_lend(clone, skb);
+	KUNIT_EXPECT_EQ(test, to_claim(clone), RECEIVED);
+	KUNIT_EXPECT_EQ(test, to_claim(skb), 0);
+	kfree_skb(clone);
+	__memio_skb_lent_back(skb, lent);
+	KUNIT_EXPECT_EQ(test, to_claim(skb), RECEIVED);
+	kfree_skb(skb);
+}
+
+static void packets_are_merged(struct kunit *test)
+{
+	struct sk_buff *to = received(test), *from = received(test), *fresh = new_frame(test, 0);
+	int delta;
+	bool stolen;
+
+	KUNIT_EXPECT_TRUE(test, __memio_skb_mergeable(to, from));
+	KUNIT_EXPECT_TRUE(test, skb_try_coalesce(to, from, &stolen, &delta));
+	KUNIT_EXPECT_EQ(test, to_claim(to), 2 * RECEIVED);
+	KUNIT_EXPECT_EQ(test, to_claim(from), 0);
+
+	/* Into one that the stack has made */
+	__memio_skb_merge(fresh, to);
+	KUNIT_EXPECT_EQ(test, to_claim(fresh), 2 * RECEIVED);
+	KUNIT_EXPECT_EQ(test, to_claim(to), 0);
+	kfree_skb(to);
+	kfree_skb(from);
+	kfree_skb(fresh);
+}
+
+/* Bytes of two devices have no room in one tag, nor have bytes and an owner. */
+static void packets_are_kept_apart(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	struct sk_buff *a = received(test), *b = new_frame(test, o->dev->id - 1);
+	struct sk_buff *mine = new_frame(test, 0), *theirs = new_frame(test, 0);
+	int delta;
+	bool stolen;
+
+	/* As it would be if there were such a device */
+	b->memio_rx = true;
+	b->memio = (u32)(o->dev->id - 1) << 24 | RECEIVED;
+	mine->memio = o->group[0]->owner;
+	theirs->memio = o->group[1]->owner;
+	KUNIT_EXPECT_FALSE(test, __memio_skb_mergeable(a, b));
+	KUNIT_EXPECT_FALSE(test, skb_try_coalesce(a, b, &stolen, &delta));
+	KUNIT_EXPECT_FALSE(test, __memio_skb_mergeable(a, mine));
+	KUNIT_EXPECT_FALSE(test, __memio_skb_mergeable(mine, a));
+	KUNIT_EXPECT_FALSE(test, __memio_skb_mergeable(mine, theirs));
+	KUNIT_EXPECT_TRUE(test, __memio_skb_mergeable(mine, mine));
+
+	/* GRO does not ask. What does not fit stays where it is. */
+	__memio_skb_merge(a, b);
+	KUNIT_EXPECT_EQ(test, to_claim(a), RECEIVED);
+	KUNIT_EXPECT_EQ(test, to_claim(b), RECEIVED);
+	__memio_skb_merge(a, mine);
+	KUNIT_EXPECT_EQ(test, to_claim(a), RECEIVED);
+	KUNIT_EXPECT_EQ(test, mine->memio, o->group[0]->owner);
+	kfree_skb(a);
+	kfree_skb(b);
+	kfree_skb(mine);
+	kfree_skb(theirs);
+}
+
+/* The part that is cut off has the owner, but none of the bytes. */
+static void packet_loses_a_piece(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	struct sk_buff *skb = received(test), *piece = new_frame(test, 0);
+	struct sk_buff *mine = new_frame(test, 0);
+
+	skb_trim(piece, 0);
+	skb_split(skb, piece, 400);
+	KUNIT_EXPECT_TRUE(test, piece->memio_rx);
+	KUNIT_EXPECT_EQ(test, to_claim(piece), 0);
+	KUNIT_EXPECT_EQ(test, to_claim(skb), RECEIVED);
+
+	mine->memio = o->group[0]->owner;
+	skb_trim(piece, 0);
+	skb_split(mine, piece, 400);
+	KUNIT_EXPECT_FALSE(test, piece->memio_rx);
+	KUNIT_EXPECT_EQ(test, piece->memio, o->group[0]->owner);
+	KUNIT_EXPECT_EQ(test, mine->memio, o->group[0]->owner);
+	kfree_skb(skb);
+	kfree_skb(piece);
+	kfree_skb(mine);
+}
+
+/* Cuts off the headers, which each segment has then, as TCP does. */
+static struct sk_buff *segments_of(struct kunit *test, struct sk_buff *skb, u16 size)
+{
+	struct sk_buff *segments;
+
+	skb_shinfo(skb)->gso_size = size;
+	skb_shinfo(skb)->gso_type = SKB_GSO_TCPV4;
+	skb_push(skb, ETH_HLEN);
+	SKB_GSO_CB(skb)->mac_offset = skb_headroom(skb);
+	skb_pull(skb, HEADERS);
+	segments = skb_segment(skb, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(segments));
+	return segments;
+}
+
+/* What is forwarded in segments is to be claimed once, and nobody's when it goes out. */
+static void packet_is_cut_and_forwarded(struct kunit *test)
+{
+	u32 n = DIV_ROUND_UP(FRAME - HEADERS, 100), found = 0, first;
+	struct sk_buff *skb = received(test), *segments, *at, *next;
+	struct owners *o = test->priv;
+	struct memio_bytes root = {};
+	struct memio_tx tx;
+
+	owner_in(o->group[0]);
+	segments = segments_of(test, skb, 100);
+	first = to_claim(segments);
+	KUNIT_EXPECT_EQ(test, first, RECEIVED);
+	KUNIT_EXPECT_EQ(test, to_claim(skb), 0);
+	skb_list_walk_safe(segments, at, next) {
+		KUNIT_EXPECT_TRUE(test, at->memio_rx);
+		KUNIT_EXPECT_EQ(test, to_claim(at), found ? 0 : first);
+		found++;
+		__memio_tx_begin(&tx, at, at->dev);
+		__memio_tx_done(&tx);
+		kfree_skb(at);
+	}
+	memio_stock_drain();
+	memio_cgroup_read(&memio_root, o->dev, &root);
+	KUNIT_EXPECT_EQ(test, found, n);
+	/* The ring's new buffer is the kernel's own. */
+	KUNIT_EXPECT_EQ(test, total_of(o->dev).to, 16 + FRAME - HEADERS + n * (HEADERS + 16));
+	KUNIT_EXPECT_EQ(test, total_of(o->dev).from, RECEIVED + n * 8);
+	KUNIT_EXPECT_EQ(test, root.to, 16);
+	KUNIT_EXPECT_EQ(test, root.from, 0);
+	kfree_skb(skb);
+}
+
+/* Those of a packet that is sent are all its owner's. */
+static void packet_is_cut_and_sent(struct kunit *test)
+{
+	u32 n = DIV_ROUND_UP(FRAME - HEADERS, 100);
+	struct owners *o = test->priv;
+	struct sk_buff *skb = new_frame(test, o->dev->id), *segments, *at, *next;
+	struct memio_bytes mine = {};
+	struct memio_tx tx;
+
+	skb->memio = o->group[0]->owner;
+	segments = segments_of(test, skb, 100);
+	skb_list_walk_safe(segments, at, next) {
+		KUNIT_EXPECT_EQ(test, at->memio, o->group[0]->owner);
+		__memio_tx_begin(&tx, at, at->dev);
+		__memio_tx_done(&tx);
+		kfree_skb(at);
+	}
+	memio_stock_drain();
+	memio_cgroup_read(o->group[0], o->dev, &mine);
+	KUNIT_EXPECT_EQ(test, mine.to, FRAME - HEADERS + n * (HEADERS + 16));
+	KUNIT_EXPECT_EQ(test, mine.from, n * 8);
+	KUNIT_EXPECT_EQ(test, total_of(o->dev).to, mine.to);
+	kfree_skb(skb);
+}
+
+/* A protocol of which each packet becomes a part of the one before, and its buffer is free */
+static struct sk_buff *take_all(struct list_head *head, struct sk_buff *skb)
+{
+	NAPI_GRO_CB(skb)->same_flow = 1;
+	NAPI_GRO_CB(skb)->free = 1;
+	return NULL;
+}
+
+static struct packet_offload takes_all = {
+	.type = htons(ETH_P_802_EX1),
+	.callbacks.gro_receive = take_all,
+};
+
+static int poll_nothing(struct napi_struct *napi, int budget)
+{
+	return 0;
+}
+
+/* GRO uses a buffer again for the next packet, which is charged as if it were a new one. */
+static void buffer_is_used_again(struct kunit *test)
+{
+	struct napi_struct *napi = kunit_kzalloc(test, sizeof(*napi), GFP_KERNEL);
+	struct net_device *netdev = alloc_netdev_dummy(0);
+	u32 left[3] = { 1, 1, 1 }, got[3];
+	struct sk_buff *skb[3] = {};
+	struct owners *o = test->priv;
+
+	KUNIT_ASSERT_NOT_NULL(test, napi);
+	KUNIT_ASSERT_NOT_NULL(test, netdev);
+	netdev->features |= NETIF_F_GRO;
+	netdev->memio_dev = o->dev->id;
+	dev_add_offload(&takes_all);
+	netif_napi_add(netdev, napi, poll_nothing);
+	local_bh_disable();
+	for (int i = 0; i < 3; i++) {
+		skb[i] = napi_get_frags(napi);
+		if (!skb[i])
+			break;
+		skb_put_zero(skb[i], ETH_HLEN + 100 + i);
+		((struct ethhdr *)skb[i]->data)->h_proto = takes_all.type;
+		got[i] = napi_gro_frags(napi);
+		left[i] = skb[i]->memio | skb[i]->memio_rx;
+	}
+	local_bh_enable();
+	netif_napi_del(napi);
+	dev_remove_offload(&takes_all);
+	free_netdev(netdev);
+	memio_stock_drain();
+	for (int i = 0; i < 3; i++) {
+		KUNIT_ASSERT_NOT_NULL(test, skb[i]);
+		KUNIT_EXPECT_EQ(test, got[i], GRO_MERGED_FREE);
+		KUNIT_EXPECT_PTR_EQ(test, skb[i], skb[0]);
+		KUNIT_EXPECT_EQ(test, left[i], 0);
+	}
+	KUNIT_EXPECT_EQ(test, total_of(o->dev).from, 3 * (ETH_HLEN + 101 + 16));
+}
+
+static struct kunit_case skb_cases[] = {
+	KUNIT_CASE(packet_is_charged_as_it_comes),
+	KUNIT_CASE(packet_is_read_once),
+	KUNIT_CASE(packet_is_copied),
+	KUNIT_CASE(packet_is_lent),
+	KUNIT_CASE(packets_are_merged),
+	KUNIT_CASE(packets_are_kept_apart),
+	KUNIT_CASE(packet_loses_a_piece),
+	KUNIT_CASE(packet_is_cut_and_forwarded),
+	KUNIT_CASE(packet_is_cut_and_sent),
+	KUNIT_CASE(buffer_is_used_again),
+	{}
+};
+
+static struct kunit_suite skb_suite = {
+	.name = "memio_skb",
+	.init = owners_init,
+	.exit = owners_exit,
+	.test_cases = skb_cases,
+};
+
+kunit_test_suites(&ids_suite, &meter_suite, &owner_suite, &skb_suite);
 
 MODULE_DESCRIPTION("KUnit tests of memio");
 MODULE_LICENSE("GPL");
