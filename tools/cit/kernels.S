@@ -3,7 +3,7 @@
  * The branch kernels of memio cit
  *
  * In assembly, as their branches are what is measured: no compiler adds one, removes
- * one or turns one round. ci/tests/tools-cit counts them in the object code.
+ * one or turns one round. check-branches counts them in the object code, whenever it is built.
  *
  *	void kernel(uint64_t rounds, uint64_t *random, uint64_t k)
  *
