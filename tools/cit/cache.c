@@ -48,9 +48,16 @@ struct chase *chase_new(uint64_t bytes, unsigned int unit_bytes, unsigned int bl
 {
 	const uint64_t units = bytes / unit_bytes;
 	uint64_t per_block = block_pages * PAGE / unit_bytes, state = RANDOM_SEED, i, k;
-	struct chase *c = calloc(1, sizeof(*c));
-	uint64_t *order = malloc(units * sizeof(*order));
+	struct chase *c;
+	uint64_t *order;
 
+	/* Before the order is made, which is an eighth of it */
+	if (!buffer_fits(bytes))
+		return NULL;
+	c = calloc(1, sizeof(*c));
+	order = malloc(units * sizeof(*order));
+	if (!c || !order)
+		complain_errno("a chain of %llu loads", (unsigned long long)units);
 	if (c)
 		c->buffer = units && order ? buffer_new(bytes) : NULL;
 	if (!c || !c->buffer) {
@@ -209,13 +216,16 @@ static bool store_setup(struct probe *probe, const struct cit *cit)
 	return s;
 }
 
-static void stores_free(struct probe *probe)
+static void stores_free(struct stores *s)
 {
-	struct stores *s = probe->data;
-
 	if (s)
 		buffer_free(s->buffer, s->bytes);
 	free(s);
+}
+
+static void store_teardown(struct probe *probe)
+{
+	stores_free(probe->data);
 }
 
 static bool small_setup(struct probe *probe, const struct cit *cit)
@@ -315,6 +325,14 @@ static void *other_main(void *arg)
 	return NULL;
 }
 
+static void other_free(struct other *o)
+{
+	pthread_cond_destroy(&o->cond);
+	pthread_mutex_destroy(&o->mutex);
+	stores_free(o->s);
+	free(o);
+}
+
 static bool other_setup(struct probe *probe, const struct cit *cit)
 {
 	struct other *o;
@@ -326,12 +344,17 @@ static bool other_setup(struct probe *probe, const struct cit *cit)
 		return false;
 	}
 	o = calloc(1, sizeof(*o));
+	if (!o) {
+		complain_errno("%s", probe->name);
+		return false;
+	}
 	o->s = stores_new(probe->step * probe->points * cit->unit_bytes, cit->unit_bytes);
 	o->cpu = cit->other;
 	pthread_mutex_init(&o->mutex, NULL);
 	pthread_cond_init(&o->cond, NULL);
 	if (!o->s || pthread_create(&o->thread, NULL, other_main, o)) {
 		complain("no second thread");
+		other_free(o);
 		return false;
 	}
 	probe->data = o;
@@ -373,15 +396,13 @@ static void other_teardown(struct probe *probe)
 	pthread_cond_broadcast(&o->cond);
 	pthread_mutex_unlock(&o->mutex);
 	pthread_join(o->thread, NULL);
-	buffer_free(o->s->buffer, o->s->bytes);
-	free(o->s);
-	free(o);
+	other_free(o);
 }
 
 #define ACCESSES .step = 4000, .points = 5
 #define LOADS .setup = load_setup, .run = load_run, .teardown = load_teardown, ACCESSES
-#define STORES .setup = store_setup, .run = store_run, .teardown = stores_free, ACCESSES
-#define SMALL(f) .setup = small_setup, .run = f, .teardown = stores_free, ACCESSES
+#define STORES .setup = store_setup, .run = store_run, .teardown = store_teardown, ACCESSES
+#define SMALL(f) .setup = small_setup, .run = f, .teardown = store_teardown, ACCESSES
 
 enum {
 	LOAD, STORE = LOAD + CIT_LEVELS + 1, LOCKED = STORE + CIT_LEVELS + 1, SPLIT_LOAD,

@@ -8,6 +8,7 @@
 
 #include "cit.h"
 #include "command.h"
+#include "gnuplot.h"
 #include "number.h"
 #include "options.h"
 
@@ -227,6 +228,9 @@ int cmd_cit(int argc, char **argv)
 			break;
 		case OPT_PLOT:
 			cit.plot = optarg;
+			good = gnuplot_terminal(optarg);
+			if (!good)
+				complain("--plot '%s': a file .svg, .png or .pdf", optarg);
 			break;
 		case OPT_JSON:
 			cit.json = true;

@@ -349,7 +349,7 @@ static void print_json(const struct table *t)
 	fputs("]}\n", stdout);
 }
 
-/* By gnuplot; the file's name says which kind of picture */
+/* By gnuplot; the file's name says which kind of picture: one of those, as the command knows */
 static bool plot(const struct table *t, const char *file)
 {
 	const char *terminal = gnuplot_terminal(file);
@@ -358,10 +358,6 @@ static bool plot(const struct table *t, const char *file)
 	FILE *to;
 	size_t c;
 
-	if (!terminal) {
-		complain("--plot '%s': a file .svg, .png or .pdf", file);
-		return false;
-	}
 	if (!gnuplot_open(&g, file))
 		return false;
 	to = g.to;

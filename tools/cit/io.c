@@ -112,6 +112,10 @@ static bool disk_setup(struct probe *probe, const struct cit *cit)
 	if ((!cit->file && !cit->disk) || (write && !cit->file && !cit->overwrite))
 		return false;
 	d = calloc(1, sizeof(*d));
+	if (!d) {
+		complain_errno("%s", probe->name);
+		return false;
+	}
 	probe->data = d;
 	d->fd = target_open(&target, &d->size);
 	if (d->fd < 0)
@@ -193,6 +197,11 @@ static bool net_setup(struct probe *probe, const struct cit *cit)
 	/* Two frames at a time: hardly any is still on its way when counting stops. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
 	n = calloc(1, sizeof(*n));
+	if (!n) {
+		complain_errno("%s", probe->name);
+		close(fd);
+		return false;
+	}
 	n->fd = fd;
 	n->to = to;
 	probe->data = n;

@@ -135,6 +135,10 @@ static bool setup(struct probe *probe, const struct cit *cit)
 	uint64_t bytes = probe->arg & MEMORY ? 4 * llc : 2 * l2, power;
 	unsigned int i, n;
 
+	if (!t) {
+		complain_errno("%s", probe->name);
+		return false;
+	}
 	for (power = 4096; power < bytes; power *= 2)
 		;
 	n = shared_cpus(cit, cpu, THREADS);

@@ -69,7 +69,15 @@ bool gnuplot_open(struct gnuplot *g, const char *output)
 	close(in[0]);
 	signal(SIGPIPE, SIG_IGN);
 	g->to = fdopen(in[1], "w");
-	return g->to;
+	if (!g->to) {
+		complain_errno("starting gnuplot");
+		/* It ends where its script does, at once. */
+		close(in[1]);
+		waitpid(g->pid, NULL, 0);
+		give_up(g);
+		return false;
+	}
+	return true;
 }
 
 bool gnuplot_close(struct gnuplot *g)
