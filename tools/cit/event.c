@@ -10,6 +10,7 @@
  * A PMU that comes many times, as those of the slices of a cache do (uncore_cbox_0,
  * uncore_cbox_1, ...), is counted in all of them, also if libpfm4 or the user named
  * one of its events in the first only: what is inspected is spread over them by a hash.
+ * A pattern that names PMUs (hswep_unc_cbo*::*) so finds each of their events once.
  *
  * Core events count user mode only: interrupts come at any time.
  */
@@ -226,10 +227,10 @@ static void user_mode(struct event *e)
 {
 	e->attr.size = sizeof(e->attr);
 	e->attr.disabled = 1;
-	if (!e->uncore) {
-		e->attr.exclude_kernel = 1;
-		e->attr.exclude_hv = 1;
-	}
+	/* The uncore knows no modes, and its drivers refuse to leave one out. */
+	e->attr.exclude_user = 0;
+	e->attr.exclude_kernel = !e->uncore;
+	e->attr.exclude_hv = !e->uncore;
 }
 
 static void append(struct events *events, const struct event *e, const char *name)
@@ -377,7 +378,8 @@ static bool known(const struct events *events, const struct event *e)
 	for (i = 0; i < events->n; i++) {
 		const struct perf_event_attr *a = &events->e[i].attr;
 
-		if (&events->e[i] != e && a->type == e->attr.type &&
+		/* Of a PMU that comes many times all are counted, whichever it was named of. */
+		if (&events->e[i] != e && events->e[i].unit[0].type == e->unit[0].type &&
 		    a->config == e->attr.config && a->config1 == e->attr.config1 &&
 		    a->config2 == e->attr.config2)
 			return true;
@@ -432,10 +434,13 @@ bool events_add(struct events *events, const char *name)
 	if (!ready())
 		return false;
 	if (strpbrk(name, "*?[")) {
-		all_events(true, add_matching, &p);
+		/* Who names a PMU may mean one that is none of the cores'. */
+		const bool cores = !strstr(name, "::");
+
+		all_events(cores, add_matching, &p);
 		if (!p.found)
-			complain("no event of this processor's cores matches '%s'; 'memio cit list' has them",
-				 name);
+			complain("no event of this processor%s matches '%s'; 'memio cit list' has them",
+				 cores ? "'s cores" : "", name);
 		return p.found;
 	}
 	if (add_named(events, name, &error))
