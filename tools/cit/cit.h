@@ -29,8 +29,6 @@
 #define CIT_REPETITIONS	64
 #define CIT_UNITS	256	/* of an uncore PMU that comes many times */
 #define CIT_LEVELS	3
-#define CIT_KILL	0.8	/* what is less good is put into no category */
-#define CIT_PASS	0.95	/* what verify asks for */
 /* A machine without what it takes: no counters, no such caches */
 #define CIT_UNABLE	77
 
@@ -54,8 +52,9 @@ struct events {
 };
 
 /*
- * events_add: by name, by pattern (those of the processor's cores that match), raw
- * (rXXXX) or pmu/term=value,.../. Complains and returns false if there is none.
+ * events_add: by name, by pattern (those of the processor's cores that match; with :: in it
+ * those of any PMU), raw (rXXXX) or pmu/term=value,.../. Complains and returns false if
+ * there is none.
  */
 bool events_add(struct events *events, const char *name);
 void events_free(struct events *events);
@@ -156,5 +155,8 @@ int verify(const struct cit *cit, int argc, char **argv, const char *const *prof
 	   size_t n_profiles);
 void profiles_list(FILE *to);
 void json_quoted(FILE *to, const char *s);
+/* what_is_open: "what tells them apart did not run: other's", of @n categories */
+void what_is_open(const struct family *family, const struct result *result,
+		  const struct category *const *candidate, size_t n, char *text, size_t size);
 
 #endif /* MEMIO_CIT_H */

@@ -90,6 +90,37 @@ struct match classify(const struct fit *f, size_t probes, const struct category 
 	return m;
 }
 
+bool told_apart(const struct fit *f, size_t probes, const double *a, const double *b)
+{
+	size_t i;
+
+	for (i = 0; i < probes; i++)
+		if (f[i].valid && !isnan(a[i]) && !isnan(b[i]) && a[i] != b[i])
+			return true;
+	return false;
+}
+
+size_t candidates(const struct fit *f, size_t probes, const struct category *c,
+		  size_t categories, const struct category *to[CIT_CATEGORIES])
+{
+	const struct match m = classify(f, probes, c, categories);
+	size_t i, n = 0;
+
+	if (m.goodness < CIT_KILL)
+		return 0;
+	to[n++] = m.best;
+	for (i = 0; i < categories && n < CIT_CATEGORIES; i++) {
+		const double g = signature_goodness(f, c[i].expected, probes, NULL);
+
+		if (&c[i] == m.best || g < CIT_KILL)
+			continue;
+		/* One that is less good for noise is still one that nothing excludes. */
+		if (g >= CIT_PASS || !told_apart(f, probes, c[i].expected, m.best->expected))
+			to[n++] = &c[i];
+	}
+	return n;
+}
+
 size_t steps(const double *size, const double *y, size_t n, double *at, bool *up, size_t max)
 {
 	double low = INFINITY, high = -INFINITY, middle;
@@ -121,4 +152,9 @@ double prefetch_share(double misses_apart, double misses_in_order)
 	if (misses_apart < 0.05)
 		return 0;
 	return fmin(1, fmax(0, 1 - misses_in_order / misses_apart));
+}
+
+bool counts_prefetches(double apart, double in_order)
+{
+	return apart < 0.05 && in_order > 0.2;
 }

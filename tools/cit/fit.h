@@ -24,6 +24,9 @@
 #include <stddef.h>
 
 #define CIT_PROBES	16	/* of a family, at the most */
+#define CIT_CATEGORIES	32	/* the same */
+#define CIT_KILL	0.8	/* what is less good is put into no category */
+#define CIT_PASS	0.95	/* what verify asks for */
 
 struct fit {
 	double slope, intercept, r2;
@@ -50,6 +53,15 @@ double signature_goodness(const struct fit *f, const double *expected, size_t pr
 			  size_t *worst);
 struct match classify(const struct fit *f, size_t probes, const struct category *c,
 		      size_t categories);
+/* told_apart: does a probe that ran tell these two signatures apart? */
+bool told_apart(const struct fit *f, size_t probes, const double *a, const double *b);
+/*
+ * candidates: what an event may count, the best one first: none, if no category is good
+ * enough; more than one, if the probes that would tell them apart did not run. With
+ * all probes no event is as near as CIT_PASS to two.
+ */
+size_t candidates(const struct fit *f, size_t probes, const struct category *c,
+		  size_t categories, const struct category *to[CIT_CATEGORIES]);
 
 /*
  * steps: where a curve over buffer sizes goes from one plateau to the next: the sizes
@@ -64,5 +76,7 @@ size_t steps(const double *size, const double *y, size_t n, double *at, bool *up
  * when neighbours are walked one after the other: 0 without a prefetcher, up to 1.
  */
 double prefetch_share(double misses_apart, double misses_in_order);
+/* counts_prefetches: what far-apart lines don't count, and lines in order do */
+bool counts_prefetches(double apart, double in_order);
 
 #endif /* MEMIO_CIT_FIT_H */

@@ -39,17 +39,116 @@ static bool is_nothing(const struct category *c)
 	return !strcmp(c->name, "-");
 }
 
+/* The two probes that tell of prefetchers; false for a family without, or if one did not run */
+static bool orders(const struct family *f, const struct result *r, double *apart,
+		   double *in_order)
+{
+	const struct fit *far = NULL, *order = NULL;
+	size_t p;
+
+	for (p = 0; p < f->probes; p++) {
+		if (!strcmp(f->probe[p].name, "load mem"))
+			far = &r->fit[p];
+		if (!strcmp(f->probe[p].name, "in order"))
+			order = &r->fit[p];
+	}
+	if (!far || !order || !far->valid || !order->valid)
+		return false;
+	*apart = far->slope;
+	*in_order = order->slope;
+	return true;
+}
+
+/* How much prefetchers take from an event that counts misses */
+static void prefetched(const struct family *f, const struct result *r)
+{
+	double apart, in_order, share;
+
+	if (!orders(f, r, &apart, &in_order))
+		return;
+	share = prefetch_share(apart, in_order);
+	if (share > 0.1)
+		printf("%30s prefetchers take %.0f %% of it when lines are loaded in order\n", "",
+		       share * 100);
+	else if (counts_prefetches(apart, in_order))
+		printf("%30s it counts prefetches: %.2f for each line that is loaded in order\n",
+		       "", in_order);
+}
+
+static void json_prefetched(const struct family *f, const struct result *r)
+{
+	double apart, in_order;
+
+	if (!orders(f, r, &apart, &in_order))
+		return;
+	printf(", \"prefetch_share\": %.6f, \"counts_prefetches\": %s",
+	       prefetch_share(apart, in_order),
+	       counts_prefetches(apart, in_order) ? "true" : "false");
+}
+
+/* Appends; what there is no room for is cut. */
+static void add(char *text, size_t size, const char *more)
+{
+	const size_t length = strlen(text);
+
+	snprintf(text + length, size - length, "%s", more);
+}
+
+/* Do these categories expect different things of a probe? */
+static bool disagree(const struct category *const *c, size_t n, size_t probe)
+{
+	size_t i;
+
+	for (i = 1; i < n; i++)
+		if (c[i]->expected[probe] != c[0]->expected[probe] &&
+		    !(isnan(c[i]->expected[probe]) && isnan(c[0]->expected[probe])))
+			return true;
+	return false;
+}
+
+void what_is_open(const struct family *f, const struct result *r, const struct category *const *c,
+		  size_t n, char *text, size_t size)
+{
+	const char *comma = ": ";
+	size_t p;
+
+	snprintf(text, size, "what tells them apart did not run");
+	for (p = 0; p < f->probes; p++) {
+		if (r->fit[p].valid || !disagree(c, n, p))
+			continue;
+		add(text, size, comma);
+		add(text, size, f->probe[p].name);
+		comma = ", ";
+	}
+}
+
+/* A probe that runs gives each event that is counted a line. */
+static bool did_not_run(const struct events *events, const struct result *result, size_t probe)
+{
+	bool counted = false;
+	size_t i;
+
+	for (i = 0; i < events->n; i++) {
+		if (result[i].fit[probe].valid)
+			return false;
+		counted |= !result[i].absent && !result[i].multiplexed;
+	}
+	return counted;
+}
+
 static void json_event(const struct family *f, const struct event *e, const struct result *r)
 {
 	const struct match m = classify(r->fit, f->probes, f->category, f->categories);
+	const struct category *may[CIT_CATEGORIES];
+	const size_t n = candidates(r->fit, f->probes, f->category, f->categories, may);
 	const char *comma = "";
 	size_t p;
 	unsigned int k;
 
 	fputs("{\"event\": ", stdout);
 	json_quoted(stdout, e->name);
-	printf(", \"units\": %u, \"multiplexed\": %s, \"refused\": ", e->units,
-	       r->multiplexed ? "true" : "false");
+	printf(", \"config\": \"%#llx\", \"units\": %u, \"multiplexed\": %s, \"refused\": ",
+	       (unsigned long long)e->attr.config, e->units, r->multiplexed ? "true" : "false");
 	if (r->absent)
 		json_quoted(stdout, strerror(r->error));
 	else
@@ -59,15 +158,21 @@ static void json_event(const struct family *f, const struct event *e, const stru
 		return;
 	}
 	fputs(", \"category\": ", stdout);
-	if (m.goodness >= CIT_KILL)
+	if (n == 1)
 		json_quoted(stdout, m.best->name);
 	else
 		fputs("null", stdout);
-	fputs(", \"best\": ", stdout);
+	fputs(", \"ambiguous\": [", stdout);
+	for (p = 0; p < n && n > 1; p++) {
+		fputs(p ? ", " : "", stdout);
+		json_quoted(stdout, may[p]->name);
+	}
+	fputs("], \"best\": ", stdout);
 	json_quoted(stdout, m.best->name);
 	printf(", \"goodness\": %.6f, \"runner_up\": ", m.goodness);
 	json_quoted(stdout, m.second->name);
 	printf(", \"runner_up_goodness\": %.6f, \"dropped\": %u", m.second_goodness, r->dropped);
+	json_prefetched(f, r);
 	if (f->seed_categories) {
 		const struct match seed = classify(r->fit, f->seed_probes, f->category,
 						   f->seed_categories);
@@ -105,6 +210,7 @@ static void json_event(const struct family *f, const struct event *e, const stru
 static void output_json(const struct cit *cit, const struct family *f,
 			const struct events *events, const struct result *result)
 {
+	const char *comma = "";
 	size_t i, p;
 
 	fputs("{\"family\": ", stdout);
@@ -117,6 +223,14 @@ static void output_json(const struct cit *cit, const struct family *f,
 	fputs(",\n \"probes\": [", stdout);
 	for (p = 0; p < f->probes; p++) {
 		fputs(p ? ", " : "", stdout);
+		json_quoted(stdout, f->probe[p].name);
+	}
+	fputs("],\n \"not_run\": [", stdout);
+	for (p = 0; p < f->probes; p++) {
+		if (!did_not_run(events, result, p))
+			continue;
+		fputs(comma, stdout);
+		comma = ", ";
 		json_quoted(stdout, f->probe[p].name);
 	}
 	fputs("],\n \"categories\": {", stdout);
@@ -140,32 +254,6 @@ static void output_json(const struct cit *cit, const struct family *f,
 	fputs("]}\n", stdout);
 }
 
-/* How much prefetchers take from an event that counts misses; the last two of a family
- * with a probe "in order"
- */
-static void prefetched(const struct family *f, const struct result *r)
-{
-	const struct fit *apart = NULL, *order = NULL;
-	double share;
-	size_t p;
-
-	for (p = 0; p < f->probes; p++) {
-		if (!strcmp(f->probe[p].name, "load mem"))
-			apart = &r->fit[p];
-		if (!strcmp(f->probe[p].name, "in order"))
-			order = &r->fit[p];
-	}
-	if (!apart || !order || !apart->valid || !order->valid)
-		return;
-	share = prefetch_share(apart->slope, order->slope);
-	if (share > 0.1)
-		printf("%30s prefetchers take %.0f %% of it when lines are loaded in order\n", "",
-		       share * 100);
-	else if (apart->slope < 0.05 && order->slope > 0.2)
-		printf("%30s it counts prefetches: %.2f for each line that is loaded in order\n",
-		       "", order->slope);
-}
-
 static void slopes(const struct family *f, const struct result *r)
 {
 	size_t p;
@@ -178,10 +266,30 @@ static void slopes(const struct family *f, const struct result *r)
 		printf("    %u repetitions were outliers\n", r->dropped);
 }
 
+/* What an event is put down as: its category, or why it has none */
+static void verdict(const struct family *f, const struct event *e, const struct result *r,
+		    const struct category *const *may, size_t n)
+{
+	const struct match m = classify(r->fit, f->probes, f->category, f->categories);
+	char open[400];
+	size_t i;
+
+	printf("%-46s %-8s %8.4f  %-8s %8.4f ", e->name, n == 1 ? m.best->name : "?", m.goodness,
+	       m.second->name, m.second_goodness);
+	if (n < 2) {
+		puts(n ? m.best->meaning : "something else");
+		return;
+	}
+	for (i = 0; i < n; i++)
+		printf("%s%s", !i ? "" : i == n - 1 ? " or " : ", ", may[i]->name);
+	what_is_open(f, r, may, n, open, sizeof(open));
+	printf(": %s\n", open);
+}
+
 void output(const struct cit *cit, const struct family *f, const struct events *events,
 	    const struct result *result)
 {
-	size_t i, in = 0, nothing = 0, other = 0, shared = 0, refused = 0;
+	size_t i, in = 0, nothing = 0, open = 0, other = 0, shared = 0, refused = 0;
 
 	if (cit->json) {
 		output_json(cit, f, events, result);
@@ -190,9 +298,11 @@ void output(const struct cit *cit, const struct family *f, const struct events *
 	printf("%-46s %-8s %8s  %-17s %s\n", "event", "category", "goodness", "runner-up",
 	       "what it counts");
 	for (i = 0; i < events->n; i++) {
+		const struct category *may[CIT_CATEGORIES];
 		const struct result *r = &result[i];
 		const char *name = events->e[i].name;
-		struct match m;
+		bool dull;
+		size_t n;
 
 		if (r->absent) {
 			refused++;
@@ -206,24 +316,27 @@ void output(const struct cit *cit, const struct family *f, const struct events *
 			       name, "shared");
 			continue;
 		}
-		m = classify(r->fit, f->probes, f->category, f->categories);
-		if (m.goodness < CIT_KILL)
+		n = candidates(r->fit, f->probes, f->category, f->categories, may);
+		/* One that counts nothing in what ran: of those there are many. */
+		dull = !n || is_nothing(may[n - 1]);
+		if (!n)
 			other++;
-		else if (is_nothing(m.best))
+		else if (n > 1)
+			open++;
+		else if (dull)
 			nothing++;
 		else
 			in++;
-		if ((m.goodness < CIT_KILL || is_nothing(m.best)) && !cit->verbose &&
-		    events->n > LONG_LIST)
+		if (dull && !cit->verbose && events->n > LONG_LIST)
 			continue;
-		printf("%-46s %-8s %8.4f  %-8s %8.4f %s\n", name,
-		       m.goodness < CIT_KILL ? "?" : m.best->name, m.goodness, m.second->name,
-		       m.second_goodness,
-		       m.goodness < CIT_KILL ? "something else" : m.best->meaning);
+		verdict(f, &events->e[i], r, may, n);
 		prefetched(f, r);
 		if (cit->verbose)
 			slopes(f, r);
 	}
-	printf("%zu events: %zu in a category, %zu count nothing of this, %zu something else, %zu shared a counter, %zu refused\n",
-	       events->n, in, nothing, other, shared, refused);
+	for (i = 0; i < f->probes; i++)
+		if (did_not_run(events, result, i))
+			printf("did not run: %s (%s)\n", f->probe[i].name, f->probe[i].text);
+	printf("%zu events: %zu in a category, %zu count nothing of this, %zu not told apart, %zu something else, %zu shared a counter, %zu refused\n",
+	       events->n, in, nothing, open, other, shared, refused);
 }

@@ -60,6 +60,9 @@ static const struct profile {
 		{ TOR("0x3", "0x19e"), "IORM" },
 		{ "uncore_cbox/event=0x34,umask=0x5,filter_state=0x7f,filter_tid=0x3e,tid_en=1/",
 		  "IOW" },
+		/* Of those, lines that it makes dirty: not modified before, or not there */
+		{ "uncore_cbox/event=0x34,umask=0x5,filter_state=0x17,filter_tid=0x3e,tid_en=1/",
+		  "IOWM" },
 		{ "uncore_cbox/event=0x37,umask=0x1/", "IOWM" },
 	} },
 	{ "hswep-shared", "Haswell-EP slices and memory: what all cores do", {
@@ -129,23 +132,25 @@ static bool judge(const struct cit *cit, const struct family *f, const struct ev
 	const bool fits = known && g >= CIT_PASS;
 	const bool good = fits && signature_goodness(r->fit, rival->expected, f->probes,
 						     NULL) < CIT_PASS;
-	char why[400] = "";
+	char why[800] = "", open[400];
 
-	if (r->absent)
+	if (r->absent) {
 		snprintf(why, sizeof(why), "the kernel refuses it: %s", strerror(r->error));
-	else if (r->multiplexed)
+	} else if (r->multiplexed) {
 		snprintf(why, sizeof(why), "it never had a counter for itself");
-	else if (fits && !good)
-		snprintf(why, sizeof(why),
-			 "it fits %s (%s) as well; what tells them apart did not run", rival->name,
-			 rival->meaning);
-	else if (!good)
+	} else if (fits && !good) {
+		what_is_open(f, r, (const struct category *[]){ claim, rival }, 2, open,
+			     sizeof(open));
+		snprintf(why, sizeof(why), "it fits %s (%s) as well; %s", rival->name,
+			 rival->meaning, open);
+	} else if (!good) {
 		snprintf(why, sizeof(why),
 			 "%s: %.4f for each %s (r2 %.3f) where %s has %g; it counts like %s (%.2f): %s",
 			 f->probe[worst].name, r->fit[worst].slope, f->unit, r->fit[worst].r2,
 			 claim->name, claim->expected[worst],
 			 m.goodness >= CIT_KILL ? m.best->name : "none",
 			 m.goodness, m.goodness >= CIT_KILL ? m.best->meaning : "something else");
+	}
 	if (cit->json) {
 		fputs("{\"event\": ", stdout);
 		json_quoted(stdout, e->name);

@@ -4,10 +4,16 @@
  * et al., and curves of the shapes of their figures. Prints "ok TEXT" or "not ok TEXT".
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "../cit.h"
+#include "gnuplot.h"
 #include "test.h"
 
 static void lines(void)
@@ -158,7 +164,8 @@ static void a_step(void)
 		level(value[0], 5, 5, 5);
 		for (k = 0; k < 5; k++)
 			y[k] = robust_mean(value[k], 5, &dropped);
-		near("a step between repetitions is in no slope", fit_line(x, y, 5).slope, 1, EXACT);
+		near("a step between repetitions is in no slope", fit_line(x, y, 5).slope, 1,
+		     EXACT);
 	}
 	/* All do the same: nothing changes, but one is left out of line. */
 	for (k = 0; k < 5; k++)
@@ -169,6 +176,76 @@ static void a_step(void)
 	near("... and so does one alone", value[3][2], 4196, 0);
 	level(value[0], 5, 2, 5);
 	near("... and two points", value[0][0], 1024, 0);
+}
+
+static size_t probe_of(const struct family *f, const char *name)
+{
+	size_t p;
+
+	for (p = 0; p < f->probes && strcmp(f->probe[p].name, name); p++)
+		;
+	return p;
+}
+
+static const struct category *category_of(const struct family *f, const char *name)
+{
+	size_t c;
+
+	for (c = 0; c < f->categories && strcmp(f->category[c].name, name); c++)
+		;
+	return &f->category[c];
+}
+
+/* What an event may be, by a family of which some probes did not run; names with spaces */
+static void may_be(const char *what, const struct family *f, const struct fit *fit,
+		   const char *wanted)
+{
+	const struct category *c[CIT_CATEGORIES];
+	const size_t n = candidates(fit, f->probes, f->category, f->categories, c);
+	char got[400] = "";
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		sprintf(got + strlen(got), "%s%s", i ? " " : "", c[i]->name);
+	check(!strcmp(got, wanted), "%s: '%s', wanted '%s'", what, got, wanted);
+}
+
+/* What would decide did not run: no first one of the list is the answer. */
+static void undecided(void)
+{
+	const struct family *cache = cache_family(), *io = &io_family;
+	struct fit fit[CIT_PROBES] = { 0 };
+	size_t i;
+
+	may_be("no probe ran", cache, fit, "");
+
+	imitate(fit, category_of(cache, "-")->expected, cache->probes);
+	may_be("a dead event", cache, fit, "-");
+	fit[probe_of(cache, "other's")].valid = false;
+	may_be("... with one CPU", cache, fit, "HITM -");
+	for (i = 0; i < cache->probes; i++)
+		fit[i].slope = i ? 0.001 : 0.25;
+	may_be("... and with noise, none of them good", cache, fit, "HITM -");
+	for (i = 0; i < cache->probes; i++)
+		fit[i].slope = 0.001;
+	fit[probe_of(cache, "load mem")].valid = false;
+	fit[probe_of(cache, "store mem")].valid = false;
+	fit[probe_of(cache, "in order")].valid = false;
+	may_be("... and no memory for large buffers", cache, fit, "L3M/r L3M/w L3M/rw HITM -");
+
+	imitate(fit, category_of(cache, "L2H/r")->expected, cache->probes);
+	fit[probe_of(cache, "other's")].valid = false;
+	may_be("what the others decide, with one CPU", cache, fit, "L2H/r");
+
+	imitate(fit, category_of(io, "-")->expected, io->probes);
+	may_be("a dead event of the uncore", io, fit, "-");
+	for (i = 2; i < io->probes; i++)
+		fit[i].valid = false;
+	may_be("... and a disk that is only read", io, fit, "IOR IORM -");
+	imitate(fit, category_of(io, "IOW")->expected, io->probes);
+	for (i = 2; i < io->probes; i++)
+		fit[i].valid = false;
+	may_be("writes of a disk that is only read", io, fit, "IOW IO");
 }
 
 /* Curves as figures 12 and 13: caches of 32 KiB, 256 KiB and 32 MiB */
@@ -196,6 +273,9 @@ static void step_functions(void)
 	near("... without one", prefetch_share(1, 1), 0, 0);
 	near("... more than apart is none", prefetch_share(0.5, 0.9), 0, 0);
 	near("... of no misses", prefetch_share(0.01, 0), 0, 0);
+	check(counts_prefetches(0, 0.9), "nothing far apart, much in order: it counts prefetches");
+	check(!counts_prefetches(0, 0.1) && !counts_prefetches(0.9, 0.9) &&
+	      !counts_prefetches(1, 0.2), "... which misses don't, nor what never counts");
 }
 
 /* ---- a kernel with more CPUs than cpu_set_t has room for, instead of this one ---- */
@@ -271,6 +351,71 @@ static void sizes_of_curves(void)
 	check(size[0] == 4096 && size[1] == 8192 && size[2] == 12288, "... 4, 8, 12 KiB");
 }
 
+/* ---- no memory for a stream, which is all that gnuplot_open() wants one for ---- */
+
+FILE *fdopen(int fd, const char *mode)
+{
+	(void)fd;
+	(void)mode;
+	errno = ENOMEM;
+	return NULL;
+}
+
+static size_t descriptors(void)
+{
+	size_t n = 0;
+	int fd;
+
+	for (fd = 0; fd < 100; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static void no_picture(void)
+{
+	char file[] = "/tmp/memio-unit.XXXXXX", picture[sizeof(file) + 4];
+	const int fd = mkstemp(file);
+	const size_t before = descriptors();
+	struct gnuplot g;
+	struct stat st;
+
+	sprintf(picture, "%s.svg", file);
+	check(fd >= 0 && write(fd, "kept", 4) == 4 && !gnuplot_open(&g, picture) &&
+	      access(picture, F_OK), "a picture that was not begun is not there");
+	check(!gnuplot_open(&g, file) && !stat(file, &st) && st.st_size == 4,
+	      "... one that was there is as it was");
+	check(descriptors() == before, "... none stays open");
+	check(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "... and no gnuplot is left");
+	close(fd);
+	unlink(file);
+}
+
+/* ---- modes ---- */
+
+/*
+ * unit output|json: what is said of three events on a machine with one CPU: one that counts
+ * nothing, misses of the last level of which prefetchers take 60 %, and what counts prefetches
+ */
+static int show(bool json)
+{
+	static char name[3][8] = { "dead", "misses", "ahead" };
+	const struct family *f = cache_family();
+	struct event e[3] = { { 0 } };
+	static struct result r[3];
+	const struct events events = { e, 3 };
+	const struct cit cit = { .json = json };
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		e[i].name = name[i];
+		imitate(r[i].fit, category_of(f, i == 1 ? "L3M/r" : "-")->expected, f->probes);
+		r[i].fit[probe_of(f, "in order")].slope = i == 2 ? 0.9 : i * 0.4;
+		r[i].fit[probe_of(f, "other's")].valid = false;
+	}
+	output(&cit, f, &events, r);
+	return 0;
+}
+
 /* unit NAME: of how many PMUs an event of that name is */
 static int units_of(const char *name)
 {
@@ -285,6 +430,8 @@ static int units_of(const char *name)
 
 int main(int argc, char **argv)
 {
+	if (argc > 1 && (!strcmp(argv[1], "output") || !strcmp(argv[1], "json")))
+		return show(*argv[1] == 'j');
 	if (argc > 1)
 		return units_of(argv[1]);
 	lines();
@@ -294,10 +441,12 @@ int main(int argc, char **argv)
 	apart(cache_family());
 	apart(&io_family);
 	apart(&shared_family);
+	undecided();
 	repetitions();
 	a_step();
 	step_functions();
 	many_cpus();
 	sizes_of_curves();
+	no_picture();
 	return failed ? 1 : 0;
 }
