@@ -59,7 +59,7 @@ check-perf:	## perf's own tests: the same on the patched kernel as on stock?
 	@ci/kernel/selftests --perf
 
 .PHONY: mutants
-mutants:	## which test fails without which hook (hours): make mutants HOOKS='memio_skb_rx'
+mutants:	## which test fails without which call of a hook (hours): make mutants HOOKS='memio_skb_rx'
 	@ci/mutants $(HOOKS)
 
 MINUTES ?= 10
