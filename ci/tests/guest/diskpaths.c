@@ -16,6 +16,12 @@
  *					line "total" of what its process has moved
  *	ring FILE BYTES PROCS [sqpoll]	direct reads by a ring that this process has
  *					made, handed in by a child in another group
+ *	pass FILE BYTES HOW read|write	commands that the block layer passes through, a
+ *					page each. HOW: ioctl, uring or fixed for NVMe,
+ *					by ioctl(), by io_uring, by that with fixed
+ *					buffers; copied, as ioctl, with a buffer that
+ *					no disk can take; sg for SCSI
+ *	migrate FILE BYTES		to another node with each page of the page cache
  *
  * A page is 4096 bytes.
  */
@@ -23,17 +29,23 @@
 #include <err.h>
 #include <fcntl.h>
 #include <liburing.h>
+#include <linux/mempolicy.h>
+#include <linux/nvme_ioctl.h>
+#include <scsi/sg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define PAGE	4096L
 #define CHUNK	(64 * 1024L)
 #define READ	8192L
+#define SECTOR	512
 
 static char *memory(long bytes)
 {
@@ -217,10 +229,10 @@ static void ring_read(struct io_uring *ring, int fd, char *buf, long bytes)
 	}
 }
 
-static void make_ring(struct io_uring *ring, int sqpoll)
+static void make_ring(struct io_uring *ring, unsigned int flags)
 {
 	struct io_uring_params params = {
-		.flags = sqpoll ? IORING_SETUP_SQPOLL : 0,
+		.flags = flags,
 		.sq_thread_idle = 50,
 	};
 	int ret = io_uring_queue_init_params(8, ring, &params);
@@ -235,7 +247,7 @@ static void sqpoll(const char *path, long bytes)
 	char line[512];
 	FILE *f;
 
-	make_ring(&ring, 1);
+	make_ring(&ring, IORING_SETUP_SQPOLL);
 	ring_read(&ring, open_file(path, O_RDONLY | O_DIRECT), memory(4 * READ), bytes);
 	f = fopen("/proc/self/membw", "r");
 	if (!f)
@@ -254,7 +266,7 @@ static void other_ring(const char *path, long bytes, const char *procs, int poll
 	struct io_uring ring;
 	pid_t pid;
 
-	make_ring(&ring, poll);
+	make_ring(&ring, poll ? IORING_SETUP_SQPOLL : 0);
 	pid = fork();
 	if (pid < 0)
 		err(1, "fork");
@@ -265,6 +277,145 @@ static void other_ring(const char *path, long bytes, const char *procs, int poll
 	}
 	if (waitpid(pid, &status, 0) != pid || status)
 		errx(1, "the child failed");
+}
+
+/* io_uring's command has the same members, but for the result. */
+static struct nvme_passthru_cmd nvme_command(int fd, void *buf, long at, int is_write)
+{
+	int nsid = ioctl(fd, NVME_IOCTL_ID);
+
+	if (nsid < 0)
+		err(1, "NVME_IOCTL_ID");
+	return (struct nvme_passthru_cmd) {
+		.opcode = is_write ? 1 : 2,
+		.nsid = nsid,
+		.addr = (unsigned long)buf,
+		.data_len = PAGE,
+		.cdw10 = at / SECTOR,
+		.cdw12 = PAGE / SECTOR - 1,
+	};
+}
+
+static void pass_ioctl(int fd, char *buf, long at, int is_write)
+{
+	struct nvme_passthru_cmd command = nvme_command(fd, buf, at, is_write);
+
+	if (ioctl(fd, NVME_IOCTL_IO_CMD, &command))
+		err(1, "NVME_IOCTL_IO_CMD");
+}
+
+static void pass_uring(struct io_uring *ring, int fixed, int fd, char *buf, long at,
+		       int is_write)
+{
+	struct nvme_passthru_cmd command = nvme_command(fd, buf, at, is_write);
+	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
+	struct io_uring_cqe *cqe;
+
+	if (!sqe)
+		errx(1, "no room in the ring");
+	io_uring_prep_rw(IORING_OP_URING_CMD, sqe, fd, NULL, 0, 0);
+	sqe->cmd_op = NVME_URING_CMD_IO;
+	sqe->uring_cmd_flags = fixed ? IORING_URING_CMD_FIXED : 0;
+	memcpy(sqe->cmd, &command, sizeof(command));
+	if (io_uring_submit(ring) != 1)
+		errx(1, "io_uring_submit");
+	if (io_uring_wait_cqe(ring, &cqe) || cqe->res)
+		errx(1, "a command failed");
+	io_uring_cqe_seen(ring, cqe);
+}
+
+static void pass_sg(int fd, char *buf, long at, int is_write)
+{
+	long block = at / SECTOR;
+	/* READ(10), WRITE(10) */
+	unsigned char command[10] = {
+		is_write ? 0x2a : 0x28, 0,
+		block >> 24, block >> 16, block >> 8, block, 0,
+		0, PAGE / SECTOR, 0,
+	};
+	struct sg_io_hdr io = {
+		.interface_id = 'S',
+		.dxfer_direction = is_write ? SG_DXFER_TO_DEV : SG_DXFER_FROM_DEV,
+		.cmd_len = sizeof(command),
+		.cmdp = command,
+		.dxfer_len = PAGE,
+		.dxferp = buf,
+		.timeout = 60000,
+	};
+
+	if (ioctl(fd, SG_IO, &io))
+		err(1, "SG_IO");
+	if ((io.info & SG_INFO_OK_MASK) != SG_INFO_OK || io.resid)
+		errx(1, "SG_IO failed");
+}
+
+static void pass(const char *path, long bytes, const char *how, int is_write)
+{
+	int uring = !strcmp(how, "uring"), fixed = !strcmp(how, "fixed");
+	int copied = !strcmp(how, "copied");
+	int fd = open_file(path, O_RDWR);
+	char *buf = memory(2 * PAGE);
+	struct iovec all = { buf, PAGE };
+	struct io_uring ring;
+	long at;
+
+	memset(buf, 'c', 2 * PAGE);
+	if (uring || fixed)
+		make_ring(&ring, IORING_SETUP_SQE128 | IORING_SETUP_CQE32);
+	if (fixed && io_uring_register_buffers(&ring, &all, 1))
+		errx(1, "io_uring_register_buffers");
+	for (at = 0; at < bytes; at += PAGE) {
+		if (uring || fixed)
+			pass_uring(&ring, fixed, fd, buf, at, is_write);
+		else if (!strcmp(how, "sg"))
+			pass_sg(fd, buf, at, is_write);
+		else
+			pass_ioctl(fd, buf + copied, at, is_write);
+	}
+}
+
+static long move_pages(long n, void **pages, const int *to, int *at)
+{
+	return syscall(SYS_move_pages, 0, n, pages, to, at, MPOL_MF_MOVE);
+}
+
+static void migrate(const char *path, long bytes)
+{
+	int fd = open_file(path, O_RDONLY), tries = 0;
+	char *p = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+	long n = bytes / PAGE, i;
+	void **pages = calloc(n, sizeof(*pages));
+	int *to = calloc(n, sizeof(*to)), *at = calloc(n, sizeof(*at));
+
+	if (p == MAP_FAILED)
+		err(1, "mmap");
+	if (!pages || !to || !at)
+		err(1, "calloc");
+	for (i = 0; i < n; i++) {
+		pages[i] = p + i * PAGE;
+		asm volatile("" : : "r" (p[i * PAGE]));
+	}
+	if (move_pages(n, pages, NULL, to))
+		err(1, "move_pages");
+	for (i = 0; i < n; i++) {
+		if (to[i] != 0 && to[i] != 1)
+			errx(1, "page %ld is nowhere: %d", i, to[i]);
+		to[i] = !to[i];
+	}
+	/* Of a large folio it tells of the first page alone: so where they are is asked apart. */
+	for (;;) {
+		if (move_pages(n, pages, to, at) < 0)
+			err(1, "move_pages");
+		if (move_pages(n, pages, NULL, at))
+			err(1, "move_pages");
+		for (i = 0; i < n && at[i] == to[i]; i++)
+			;
+		if (i == n)
+			break;
+		if (++tries > 100)
+			errx(1, "page %ld does not move: %d", i, at[i]);
+		usleep(10000);
+	}
 }
 
 int main(int argc, char **argv)
@@ -293,6 +444,10 @@ int main(int argc, char **argv)
 		sqpoll(argv[2], n);
 	else if (!strcmp(what, "ring") && more)
 		other_ring(argv[2], n, more, argc > 5);
+	else if (!strcmp(what, "pass") && argc == 6)
+		pass(argv[2], n, more, !strcmp(argv[5], "write"));
+	else if (!strcmp(what, "migrate"))
+		migrate(argv[2], n);
 	else
 		errx(2, "usage: see the source");
 	return 0;
