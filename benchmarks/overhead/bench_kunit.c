@@ -35,6 +35,8 @@ struct bench {
 	u32 same[2];		/* groups that want the same entry */
 	u32 other[2];		/* groups that don't */
 	struct memio_sums *sums;
+	struct memio_meter *meter;
+	u32 closed;		/* a window with a price */
 };
 
 static u32 entry_of(struct bench *b, u32 owner)
@@ -170,6 +172,36 @@ static void group_read(struct bench *b, int i)
 	barrier_data(&sum);
 }
 
+/* What a flush looks up: the window that is open, whose price is to come. */
+static void price_window(struct bench *b, int i)
+{
+	u32 window = memio_price_window(b->dev->package);
+
+	barrier_data(&window);
+}
+
+/* What limits look up at each charge. */
+static void price_bounded(struct bench *b, int i)
+{
+	struct memio_io io = { .from = BYTES, .from_lines = BYTES };
+	u64 read, write;
+
+	memio_price_bounded(b->dev, &io, &read, &write);
+	barrier_data(&read);
+	barrier_data(&write);
+}
+
+/* What meters look up, once in a window: the first who comes later pays for it. */
+static void price_closed(struct bench *b, int i)
+{
+	struct memio_bytes sum = {};
+
+	b->meter->window = b->closed;
+	b->meter->pending = (struct memio_io){ .from = BYTES, .from_lines = BYTES };
+	memio_meter_read(b->meter, b->dev, memio_price_window(b->dev->package), &sum);
+	barrier_data(&sum);
+}
+
 /* ps for each call of @f, the least of REPEATS */
 static __always_inline u64 least(struct bench *b, void (*f)(struct bench *b, int i))
 {
@@ -208,6 +240,55 @@ BENCH(update)
 BENCH(update_due)
 BENCH(group_read)
 
+BENCH(price_window)
+BENCH(price_bounded)
+BENCH(price_closed)
+
+/* With a price, which the device has of its own: the longest way. */
+static int price_init(struct kunit *test)
+{
+	static const struct memio_price p = {
+		.to_read = MEMIO_PRICE_ONE / 2,
+		.from_read = MEMIO_PRICE_ONE / 8,
+		.from_write = MEMIO_PRICE_ONE / 2,
+	};
+	struct memio_own own = {
+		.dev[MEMIO_LEARNT - 1] = MEMIO_DEVICES - 1,
+		.from_write[MEMIO_LEARNT - 1] = MEMIO_PRICE_ONE / 4,
+	};
+	struct memio_io io = { .from = BYTES, .from_lines = BYTES };
+	struct memio_pricelist *list;
+	u64 read, write;
+	struct bench *b;
+	int ret = bench_init(test);
+
+	if (ret)
+		return ret;
+	b = test->priv;
+	list = &memio_prices[b->dev->package];
+	b->meter = kunit_kzalloc(test, sizeof(*b->meter), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, b->meter);
+	memio_meter_init(b->meter);
+	list->own = kunit_kcalloc(test, MEMIO_WINDOWS, sizeof(own), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, list->own);
+	list->updated_ns = 0;
+	/* The first opens a sampled window, the second closes it. */
+	memio_price_publish(b->dev->package, &p, NULL, false, ktime_get_ns(), 1, true);
+	b->closed = list->now;
+	memio_price_publish(b->dev->package, &p, &own, true, ktime_get_ns(), 1, true);
+	memio_price_bounded(b->dev, &io, &read, &write);
+	KUNIT_ASSERT_EQ(test, write, BYTES / 4);
+	return 0;
+}
+
+static void price_exit(struct kunit *test)
+{
+	struct bench *b = test->priv;
+
+	bench_exit(test);
+	memset(&memio_prices[b->dev->package], 0, sizeof(memio_prices[0]));
+}
+
 static struct kunit_case bench_cases[] = {
 	KUNIT_CASE(bench_charge_one),
 	KUNIT_CASE(bench_charge_page),
@@ -227,4 +308,18 @@ static struct kunit_suite bench_suite = {
 	.test_cases = bench_cases,
 };
 
-kunit_test_suite(bench_suite);
+static struct kunit_case price_cases[] = {
+	KUNIT_CASE(bench_price_window),
+	KUNIT_CASE(bench_price_bounded),
+	KUNIT_CASE(bench_price_closed),
+	{}
+};
+
+static struct kunit_suite price_suite = {
+	.name = "memio_bench_price",
+	.init = price_init,
+	.exit = price_exit,
+	.test_cases = price_cases,
+};
+
+kunit_test_suites(&bench_suite, &price_suite);

@@ -4,7 +4,8 @@
  *
  *	load count UNITS COMMAND [ARG...]
  *		runs COMMAND; prints how many instructions the processor has executed
- *		meanwhile, in tasks, interrupts and kernel threads, for each unit
+ *		meanwhile, in tasks, interrupts and kernel threads, for each unit; with
+ *		$MEMIO_PMU also how many its counter of retired instructions has seen
  *	load open COMMAND [ARG...]
  *	load pipe ROUNDS	two processes send each other a byte
  *	load ring ROUNDS N	a byte goes round among N processes, as in lat_ctx
@@ -24,6 +25,10 @@
  * exact but for the some hundred instructions on the way into and out of each idle time,
  * where no part of memio is.
  *
+ * The processor's counter of retired instructions says the same. The clock is used as it
+ * needs nothing of the PMU, which memio itself uses once there are readers or limits.
+ * A ring is counted in both ways, and the two are to agree.
+ *
  * That does not do for reads of a disk, which wait for the host: the guest's clock jumps
  * to its next timer, perhaps to several until the host has answered, and each takes
  * instructions. So while the disk is read a process of the idle class counts in a loop,
@@ -40,6 +45,7 @@
 #include <arpa/inet.h>
 #include <err.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
@@ -152,15 +158,43 @@ static double pace(volatile uint64_t *n)
 	return (double)t / c;
 }
 
+/* Counts what retires on the one processor, whoever it is. */
+static int retired_open(void)
+{
+	struct perf_event_attr a = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(a),
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.pinned = 1,
+	};
+	int fd = syscall(SYS_perf_event_open, &a, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		err(1, "perf_event_open");
+	return fd;
+}
+
+static int64_t retired(int fd)
+{
+	int64_t n;
+
+	if (read(fd, &n, sizeof(n)) != sizeof(n))
+		errx(1, "the counter of instructions has been lost");
+	return n;
+}
+
 static int count(int argc, char **argv)
 {
-	int64_t took, i;
+	int pmu = getenv("MEMIO_PMU") ? retired_open() : -1;
+	int64_t took, i, n = 0;
 	int status;
 	pid_t pid;
 
 	if (argc < 3)
 		errx(2, "usage: load count UNITS COMMAND [ARG...]");
 	i = idle();
+	if (pmu >= 0)
+		n = retired(pmu);
 	took = now();
 	pid = fork();
 	if (pid < 0)
@@ -176,10 +210,15 @@ static int count(int argc, char **argv)
 	if (waitpid(pid, &status, 0) != pid)
 		err(1, "waitpid");
 	took = now() - took;
+	if (pmu >= 0)
+		n = retired(pmu) - n;
 	took -= idle() - i;
 	if (status)
 		errx(1, "%s: status %x", argv[2], status);
-	printf("%.3f\n", took / atof(argv[1]));
+	printf("%.3f", took / atof(argv[1]));
+	if (pmu >= 0)
+		printf(" %.3f", n / atof(argv[1]));
+	printf("\n");
 	return 0;
 }
 
