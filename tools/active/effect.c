@@ -6,11 +6,13 @@
 
 enum judgement effect_judge(const struct effect *alone, const struct effect *beside, bool paced)
 {
+	const bool counted = alone->misses >= 0;
+
 	if (!effect_known(alone) || !effect_known(beside))
 		return NOT_MEASURED;
-	if ((alone->misses < 0) != (beside->misses < 0))
+	if (counted != (beside->misses >= 0))
 		return NOT_COUNTED;
-	if (alone->misses >= 0)
+	if (counted)
 		return beside->misses > alone->misses + DISTURBED ? IS_DISTURBED : LEFT_ALONE;
 	if (beside->rate < alone->rate / (1 + DISTURBED))
 		return IS_DISTURBED;

@@ -1386,8 +1386,8 @@ static const struct {
 };
 
 /*
- * paced TAG BYTES TURNS, until it is killed: a page's lines of a buffer, then so many turns of a loop that only
- * counts. How fast it is depends on the memory in part, as with most programs.
+ * paced TAG BYTES TURNS, until it is killed: a page's lines of a buffer, then so many turns of a
+ * loop that only counts. How fast it is depends on the memory in part, as with most programs.
  */
 static _Noreturn void paced(u64 tag, u64 bytes, u64 turns)
 {
