@@ -246,6 +246,7 @@ static bool bandwidths(const struct active *a, struct calibration *c, struct pro
 {
 	const unsigned int cores = a->at.interferers;
 	struct effect e;
+	double most = 0;
 	unsigned int i;
 
 	progress(p, "all bandwidth");
@@ -259,8 +260,16 @@ static bool bandwidths(const struct active *a, struct calibration *c, struct pro
 		if (i == 1)
 			c->bandwidth_beside[0] = e;
 	}
+	/* What anybody took is there: STREAM was held up, by others on its CPUs perhaps. */
+	for (i = 1; i <= c->bandwidth; i++)
+		most = fmax(most, c->taken[i]);
+	if (most > c->total) {
+		complain("STREAM on all cores moves %.2f MB/s, and BWThr %.2f: there is so much at the least, and more may be left beside BWThr than is said. Are others busy here?",
+			 c->total / 1e6, most / 1e6);
+		c->total = most;
+	}
 	for (i = 0; i <= c->bandwidth; i++)
-		c->left[i] = fmax(0, c->total - c->taken[i]);
+		c->left[i] = c->total - c->taken[i];
 	/* Each other: where there are cores for both */
 	for (i = 1; c->bandwidth && i <= c->storage && i + 1 <= cores; i++) {
 		progress(p, "1 BWThr beside %u CSThr", i);
