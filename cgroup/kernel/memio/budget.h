@@ -67,7 +67,7 @@ struct memio_slice {
 	u32 epoch;
 };
 
-#define MEMIO_WATCHDOG_NS	NSEC_PER_SEC	/* a stop that is overdue for so long is a mistake */
+#define MEMIO_WATCHDOG_NS	NSEC_PER_SEC	/* what is overdue for so long is a mistake */
 
 /**
  * struct memio_watchdog - what the watchdog knows of a group

@@ -21,8 +21,8 @@
  * into memory bytes at the last price that is known; no price is more than a memory byte for
  * each IO byte and direction, so that a mistaken estimate can't stop a group for good. Without
  * counters an IO byte is a memory byte, or free if that is set. What is written to files on a
- * disk is charged when pages become dirty (bio.c), not again when they are written. What CPUs read is
- * charged when it is counted: when a task gives up its CPU, with each interrupt, and after a
+ * disk is charged when pages become dirty (bio.c), not again when they are written. What CPUs
+ * read is charged when it is counted: when a task gives up its CPU, with each interrupt, and after a
  * chunk, which is a part of the smallest of the budgets that it is charged to (cpu.c).
  *
  * So that prices are known, and CPUs are counted, a work item asks for samples as long as
@@ -249,7 +249,7 @@ static void stop(struct memio_limits *l)
  * Whether anything that a group moves is charged to a limit, or may be: others' limits should
  * cost those who have none next to nothing. In RCU's read side
  */
-static bool has_limits(const struct memio_cgroup *g)
+static bool has_limits(struct memio_cgroup *g)
 {
 	if (READ_ONCE(memio_regulated))
 		return true;
