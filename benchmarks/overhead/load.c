@@ -5,7 +5,8 @@
  *	load count UNITS COMMAND [ARG...]
  *		runs COMMAND; prints how many instructions the processor has executed
  *		meanwhile, in tasks, interrupts and kernel threads, for each unit; with
- *		$MEMIO_PMU also how many its counter of retired instructions has seen
+ *		$MEMIO_PMU also how many its counter of retired instructions has seen, "-"
+ *		if there is none
  *	load open COMMAND [ARG...]
  *	load pipe ROUNDS	two processes send each other a byte
  *	load ring ROUNDS N	a byte goes round among N processes, as in lat_ctx
@@ -158,7 +159,7 @@ static double pace(volatile uint64_t *n)
 	return (double)t / c;
 }
 
-/* Counts what retires on the one processor, whoever it is. */
+/* Counts what retires on the one processor, whoever it is; -1: it can't. */
 static int retired_open(void)
 {
 	struct perf_event_attr a = {
@@ -167,34 +168,30 @@ static int retired_open(void)
 		.config = PERF_COUNT_HW_INSTRUCTIONS,
 		.pinned = 1,
 	};
-	int fd = syscall(SYS_perf_event_open, &a, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 
-	if (fd < 0)
-		err(1, "perf_event_open");
-	return fd;
+	return syscall(SYS_perf_event_open, &a, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+/* -1: it does not count, or has not all the time. */
 static int64_t retired(int fd)
 {
 	int64_t n;
 
-	if (read(fd, &n, sizeof(n)) != sizeof(n))
-		errx(1, "the counter of instructions has been lost");
-	return n;
+	return fd >= 0 && read(fd, &n, sizeof(n)) == sizeof(n) ? n : -1;
 }
 
 static int count(int argc, char **argv)
 {
-	int pmu = getenv("MEMIO_PMU") ? retired_open() : -1;
-	int64_t took, i, n = 0;
-	int status;
+	int64_t took, i, before, after;
+	int status, pmu = -1;
 	pid_t pid;
 
 	if (argc < 3)
 		errx(2, "usage: load count UNITS COMMAND [ARG...]");
+	if (getenv("MEMIO_PMU"))
+		pmu = retired_open();
 	i = idle();
-	if (pmu >= 0)
-		n = retired(pmu);
+	before = retired(pmu);
 	took = now();
 	pid = fork();
 	if (pid < 0)
@@ -210,14 +207,15 @@ static int count(int argc, char **argv)
 	if (waitpid(pid, &status, 0) != pid)
 		err(1, "waitpid");
 	took = now() - took;
-	if (pmu >= 0)
-		n = retired(pmu) - n;
+	after = retired(pmu);
 	took -= idle() - i;
 	if (status)
 		errx(1, "%s: status %x", argv[2], status);
 	printf("%.3f", took / atof(argv[1]));
-	if (pmu >= 0)
-		printf(" %.3f", n / atof(argv[1]));
+	if (before >= 0 && after >= 0)
+		printf(" %.3f", (after - before) / atof(argv[1]));
+	else if (getenv("MEMIO_PMU"))
+		printf(" -");
 	printf("\n");
 	return 0;
 }

@@ -146,5 +146,5 @@ def table_goals:
 	  goal("sampler"; "-"; "<= 0.2 % of a CPU";
 	    (sampler | if . == null then null else "\(. / 3e9 * 100 | to(3)) %" end)),
 	  goal("  with 500 ns for each MSR read"; "-"; "reads counted";
-	    (sampler | if . == null then null else
+	    (sampler as $s | if $s == null then null else
 		"\(sampler_percent | to(3)) %, \(msr_reads | round) reads/s" end));
