@@ -42,6 +42,7 @@
 #define SMALL_STEP	16384ul
 #define LARGE_STEP	65536ul
 #define SMALL		(POINTS * SMALL_STEP)
+#define LARGE_PAGE	(2ul << 20)
 #define FILE_BYTES	(16ul << 20)
 /* So many packets, with 256 bytes each, 512, ...: 1280 at the most, in one frame */
 #define PACKETS		20
@@ -120,14 +121,17 @@ static bool disk_setup(struct probe *probe, const struct cit *cit)
 	d->fd = target_open(&target, &d->size);
 	if (d->fd < 0)
 		goto fail;
-	d->used = probe->arg & LARGE ? llc * 4 : SMALL;
-	d->bytes = d->used;
+	d->used = !(probe->arg & LARGE) ? SMALL : write ? llc * 2 : llc * 4;
+	/*
+	 * What this CPU filled last is still in the cache; what is moved is not: of lines
+	 * that it has in ways which devices don't fill, it keeps what they write.
+	 * A small buffer is of one large page, if there are any: in how many pieces a request
+	 * is told to the device depends on where pages lie.
+	 */
+	d->bytes = probe->arg & LARGE ? d->used + 2 * llc : LARGE_PAGE;
 	d->buffer = buffer_new(d->bytes);
 	if (!d->buffer)
 		goto fail;
-	/* What was filled last is still in the cache; the first half is not. */
-	if (write && probe->arg & LARGE)
-		d->used /= 2;
 	if (d->size < POINTS * LARGE_STEP) {
 		complain("%s is too small", cit->file ? cit->file : cit->disk);
 		goto fail;
