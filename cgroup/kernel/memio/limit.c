@@ -22,8 +22,8 @@
  * each IO byte and direction, so that a mistaken estimate can't stop a group for good. Without
  * counters an IO byte is a memory byte, or free if that is set. What is written to files on a
  * disk is charged when pages become dirty (bio.c), not again when they are written. What CPUs
- * read is charged when it is counted: when a task gives up its CPU, with each interrupt, and after a
- * chunk, which is a part of the smallest of the budgets that it is charged to (cpu.c).
+ * read is charged when it is counted: when a task gives up its CPU, with each interrupt, and
+ * after a chunk, which is a part of the smallest of the budgets that it is charged to (cpu.c).
  *
  * So that prices are known, and CPUs are counted, a work item asks for samples as long as
  * there are limits. It also is the watchdog: a group that is stopped longer than its debt
