@@ -6,11 +6,11 @@
 
 enum judgement effect_judge(const struct effect *alone, const struct effect *beside, bool paced)
 {
-	const bool counted = alone->misses >= 0;
+	const bool counted = alone->misses >= 0, counted_beside = beside->misses >= 0;
 
 	if (!effect_known(alone) || !effect_known(beside))
 		return NOT_MEASURED;
-	if (counted != (beside->misses >= 0))
+	if (counted != counted_beside)
 		return NOT_COUNTED;
 	if (counted)
 		return beside->misses > alone->misses + DISTURBED ? IS_DISTURBED : LEFT_ALONE;
