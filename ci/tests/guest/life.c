@@ -302,19 +302,25 @@ static void *read_until(void *arg)
 	return NULL;
 }
 
-static void stream(long n)
+/* So many threads, which meet where all are done, and where all may end */
+static void begin_all(struct work *work, long n, void *(*what)(void *))
 {
-	unsigned long good = 0, bad = 0;
-	struct work work[THREADS] = {};
 	long i;
 
 	if (n > THREADS)
 		errx(2, "at most %d threads", THREADS);
-	signal(SIGTERM, on_term);
 	pthread_barrier_init(&all_done, NULL, n + 1);
 	pthread_barrier_init(&may_end, NULL, n + 1);
 	for (i = 0; i < n; i++)
-		work[i].thread = start(read_until, &work[i]);
+		work[i].thread = start(what, &work[i]);
+}
+
+/* When all are done: says what they have read, and lets them end. */
+static void end_all(struct work *work, long n)
+{
+	unsigned long good = 0, bad = 0;
+	long i;
+
 	pthread_barrier_wait(&all_done);
 	for (i = 0; i < n; i++) {
 		good += work[i].good;
@@ -325,6 +331,15 @@ static void stream(long n)
 	pthread_barrier_wait(&may_end);
 	for (i = 0; i < n; i++)
 		pthread_join(work[i].thread, NULL);
+}
+
+static void stream(long n)
+{
+	struct work work[THREADS] = {};
+
+	signal(SIGTERM, on_term);
+	begin_all(work, n, read_until);
+	end_all(work, n);
 }
 
 /* What it needs it has before it stops: where a page is missing, there is no memory for it. */
@@ -353,31 +368,16 @@ static void *read_twice(void *arg)
 
 static void waiting(long n)
 {
-	unsigned long good = 0, bad = 0;
 	struct work work[THREADS] = {};
-	long i;
+	int i;
 
-	if (n > THREADS)
-		errx(2, "at most %d threads", THREADS);
-	pthread_barrier_init(&all_done, NULL, n + 1);
-	pthread_barrier_init(&may_end, NULL, n + 1);
-	for (i = 0; i < n; i++)
-		work[i].thread = start(read_twice, &work[i]);
+	begin_all(work, n, read_twice);
 	for (i = 0; i < 2; i++) {
 		pthread_barrier_wait(&all_done);
 		raise(SIGSTOP);
 		pthread_barrier_wait(&may_end);
 	}
-	pthread_barrier_wait(&all_done);
-	for (i = 0; i < n; i++) {
-		good += work[i].good;
-		bad += work[i].bad;
-	}
-	printf("done %lu %lu\n", good, bad);
-	show("end");
-	pthread_barrier_wait(&may_end);
-	for (i = 0; i < n; i++)
-		pthread_join(work[i].thread, NULL);
+	end_all(work, n);
 }
 
 static void dirty(long mib)
