@@ -27,6 +27,7 @@
  * nothing has to be stopped to change them.
  */
 
+#include <linux/atomic.h>
 #include <linux/cache.h>
 #include <linux/debugfs.h>
 #include <linux/init.h>
@@ -37,8 +38,12 @@
 #include <linux/string.h>
 #include <linux/suspend.h>
 #include <linux/sysfs.h>
+#include <linux/workqueue.h>
 
 #include "internal.h"
+#include "limit.h"
+
+#include <trace/events/memio.h>
 
 struct static_key_false memio_key = STATIC_KEY_FALSE_INIT;
 EXPORT_SYMBOL(memio_key);
@@ -98,6 +103,74 @@ static int memio_sleep(struct notifier_block *nb, unsigned long what, void *unus
 	memio_sampler_again();
 	memio_cpu_again();
 	return NOTIFY_OK;
+}
+
+/* Those of windows, and of updates; the latter want to know what CPUs read, too. */
+static atomic_t memio_tracers = ATOMIC_INIT(0);
+static atomic_t memio_cpu_tracers = ATOMIC_INIT(0);
+
+static void tracers_fn(struct work_struct *work);
+static DECLARE_DELAYED_WORK(tracers_work, tracers_fn);
+
+static void tracers_fn(struct work_struct *work)
+{
+	bool cpus = atomic_read(&memio_cpu_tracers);
+
+	if (!cpus && !atomic_read(&memio_tracers))
+		return;
+	memio_sampler_want();
+	if (cpus)
+		memio_cpu_want();
+	queue_delayed_work(system_unbound_wq, &tracers_work, memio_limits_often());
+}
+
+static int tracers_begin(atomic_t *tracers)
+{
+	atomic_inc(tracers);
+	mod_delayed_work(system_unbound_wq, &tracers_work, 0);
+	return 0;
+}
+
+/**
+ * memio_trace_begin - somebody traces windows, so they are to be sampled
+ *
+ * Context: process, with tracepoints' locks. So it is the work item that asks.
+ * Return: 0.
+ */
+int memio_trace_begin(void)
+{
+	return tracers_begin(&memio_tracers);
+}
+
+/**
+ * memio_trace_end - and does not any more
+ *
+ * Context: as memio_trace_begin().
+ */
+void memio_trace_end(void)
+{
+	atomic_dec(&memio_tracers);
+}
+
+/**
+ * memio_trace_cpus_begin - somebody traces what owners move
+ *
+ * Context: as memio_trace_begin().
+ * Return: 0.
+ */
+int memio_trace_cpus_begin(void)
+{
+	return tracers_begin(&memio_cpu_tracers);
+}
+
+/**
+ * memio_trace_cpus_end - and does not any more
+ *
+ * Context: as memio_trace_begin().
+ */
+void memio_trace_cpus_end(void)
+{
+	atomic_dec(&memio_cpu_tracers);
 }
 
 /**

@@ -626,6 +626,16 @@ void memio_owner_dirty(u32 id, int pages)
 	rcu_read_unlock();
 }
 
+static void trace_update_cpu(const struct memio_sums *s, u32 id, u64 ns)
+{
+	const struct memio_cpu_bytes *at = s->cpu_at;
+	const struct memio_bytes then = { .read = at[0].read, .write = at[0].write };
+	const struct memio_bytes now = { .read = at[1].read, .write = at[1].write };
+
+	if (now.read != then.read)
+		trace_memio_update(id, "cpu", ns, &then, &now);
+}
+
 /*
  * Rates are differences between two updates, which lie at least MEMIO_RATE_NS
  * apart: the reader divides, not the scheduler.
@@ -633,6 +643,7 @@ void memio_owner_dirty(u32 id, int pages)
 static bool update(struct memio_sums *s, u32 id, u64 now)
 {
 	struct memio_account *a;
+	u64 ns;
 
 	lockdep_assert_held(&s->lock);
 
@@ -641,14 +652,16 @@ static bool update(struct memio_sums *s, u32 id, u64 now)
 		return false;
 	s->at_ns[0] = s->at_ns[1];
 	s->at_ns[1] = now;
+	ns = s->at_ns[0] ? now - s->at_ns[0] : 0;
 	s->cpu_at[0] = s->cpu_at[1];
 	s->cpu_at[1].read = atomic64_read(&s->cpu_read);
 	s->cpu_at[1].write = atomic64_read(&s->cpu_write);
+	if (trace_memio_update_enabled())
+		trace_update_cpu(s, id, ns);
 	for (a = s->accounts; a; a = a->next) {
 		a->at[0] = a->at[1];
 		account_read(a, &a->at[1]);
-		trace_memio_update(id, a->dev->name, s->at_ns[0] ? now - s->at_ns[0] : 0,
-				   &a->at[0], &a->at[1]);
+		trace_memio_update(id, a->dev->name, ns, &a->at[0], &a->at[1]);
 	}
 	return true;
 }

@@ -9,6 +9,12 @@
 
 struct memio_bytes;
 
+/* Who traces them makes that counters are read. */
+int memio_trace_begin(void);
+void memio_trace_end(void);
+int memio_trace_cpus_begin(void);
+void memio_trace_cpus_end(void);
+
 /* A stock's entry is handed on: so many bytes, of several packets or bios. */
 TRACE_EVENT(memio_charge,
 	TP_PROTO(u32 owner, const char *dev, u64 to, u64 from),
@@ -29,8 +35,8 @@ TRACE_EVENT(memio_charge,
 		  __get_str(dev), __entry->to, __entry->from)
 );
 
-/* What an owner has moved since its last update. */
-TRACE_EVENT(memio_update,
+/* What an owner has moved since its last update; "cpu": what CPUs have read for it. */
+TRACE_EVENT_FN(memio_update,
 	TP_PROTO(u32 owner, const char *dev, u64 ns,
 		 const struct memio_bytes *then, const struct memio_bytes *now),
 	TP_ARGS(owner, dev, ns, then, now),
@@ -54,11 +60,12 @@ TRACE_EVENT(memio_update,
 	),
 	TP_printk("owner=%x dev=%s ns=%llu to=%llu from=%llu mem_read=%llu mem_write=%llu",
 		  __entry->owner, __get_str(dev), __entry->ns, __entry->to,
-		  __entry->from, __entry->read, __entry->write)
+		  __entry->from, __entry->read, __entry->write),
+	memio_trace_cpus_begin, memio_trace_cpus_end
 );
 
 /* A window is closed; the prices in memory bytes for 65536 IO bytes. */
-TRACE_EVENT(memio_sample,
+TRACE_EVENT_FN(memio_sample,
 	TP_PROTO(unsigned int package, u32 window, bool valid, u32 to_read,
 		 u32 to_write, u32 from_read, u32 from_write),
 	TP_ARGS(package, window, valid, to_read, to_write, from_read, from_write),
@@ -83,7 +90,8 @@ TRACE_EVENT(memio_sample,
 	TP_printk("package=%u window=%u valid=%d to_read=%u to_write=%u from_read=%u from_write=%u",
 		  __entry->package, __entry->window, __entry->valid,
 		  __entry->to_read, __entry->to_write, __entry->from_read,
-		  __entry->from_write)
+		  __entry->from_write),
+	memio_trace_begin, memio_trace_end
 );
 
 /* A group has spent its limit; group is the inode of its directory. */
