@@ -704,9 +704,9 @@ int trace_record(int argc, char **argv)
 	r.named = n;
 	if (!n) {
 		if (glob(RINGS, 0, NULL, &found)) {
-			/* debugfs is root's: glob() sees nothing there. */
+			/* debugfs is mostly root's: glob() sees nothing there. */
 			if (access(DIRECTORY, X_OK) && errno == EACCES)
-				complain("no access to " RINGS ": it takes root");
+				complain("no access to " RINGS ": it takes root, or CAP_PERFMON and debugfs mounted so that others may enter it");
 			else
 				complain("no traces in " RINGS ": does this kernel have memio's, and is debugfs mounted? --ring names others");
 			status = STATUS_FAILED;

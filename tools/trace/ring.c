@@ -54,6 +54,13 @@ static void complain_open(const char *path)
 		complain("%s: perf does not take the event that is set, or not with this period",
 			 path);
 		return;
+	case EPERM:
+		complain("%s: the ring is more than may be pinned: set fewer words, or raise RLIMIT_MEMLOCK or kernel.perf_event_mlock_kb",
+			 path);
+		return;
+	case EACCES:
+		complain("%s: no access: a CPU's ring takes CAP_PERFMON", path);
+		return;
 	case ENOSPC:
 		complain("%s: others have all counters that the event could have", path);
 		return;

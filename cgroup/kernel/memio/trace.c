@@ -67,6 +67,7 @@
 #include <linux/perf_event.h>
 #include <linux/poll.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -82,6 +83,9 @@
 #include "trace_ring.h"
 
 #define TURNS_OF(size)	((size) / 4 + 16)	/* switches in a batch of so many records */
+
+/* Of files: what it takes is asked for in open(), by whoever can get there. */
+#define TRACE_MODE	0666
 
 /* An event stands for a line of the cache. */
 #define LINE		MEMIO_LINE_BYTES
@@ -163,8 +167,8 @@ struct memio_trace_settings {
  * @second:	to swap those that don't get full
  * @writer:	the ring's producer (the work item's)
  * @ring:	the ring
- * @pages:	what it has of pinned pages
- * @mm:		whose they are
+ * @pinned:	pages of it that count as pinned by who has opened it
+ * @mm:		whose they are; NULL: none are
  * @wait:	readers in poll()
  * @batch:	the two
  */
@@ -186,7 +190,7 @@ struct memio_trace {
 	struct delayed_work second;
 	struct memio_trace_writer writer;
 	struct memio_trace_ring *ring;
-	unsigned long pages;
+	unsigned long pinned;
 	struct mm_struct *mm;
 	wait_queue_head_t wait;
 	struct memio_batch batch[2];
@@ -576,7 +580,7 @@ static void trace_free(struct memio_trace *t)
 	}
 	vfree(t->ring);
 	if (t->mm) {
-		account_locked_vm(t->mm, t->pages, false);
+		atomic64_sub(t->pinned, &t->mm->pinned_vm);
 		mmdrop(t->mm);
 	}
 	kfree(t);
@@ -605,6 +609,30 @@ static void ring_describe(struct memio_trace *t, u32 offset)
 	ring->start_real_ns = ktime_get_real_ns();
 }
 
+/*
+ * As with perf's rings: for each CPU there is one, of which so much is free to everybody, and the
+ * rest is pinned by who opens it.
+ */
+static int trace_pin(struct memio_trace *t, unsigned long pages)
+{
+	unsigned long free = max(READ_ONCE(sysctl_perf_event_mlock), 0) >> (PAGE_SHIFT - 10);
+	unsigned long most = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	struct mm_struct *mm = current->mm;
+
+	if (pages <= free)
+		return 0;
+	pages -= free;
+	if (atomic64_add_return(pages, &mm->pinned_vm) > most && perf_is_paranoid() &&
+	    !capable(CAP_IPC_LOCK)) {
+		atomic64_sub(pages, &mm->pinned_vm);
+		return -EPERM;
+	}
+	mmgrab(mm);
+	t->mm = mm;
+	t->pinned = pages;
+	return 0;
+}
+
 static struct memio_trace *trace_alloc(unsigned int cpu)
 {
 	const struct memio_trace_task nobody = {};
@@ -621,12 +649,9 @@ static struct memio_trace *trace_alloc(unsigned int cpu)
 	t->set = settings;
 	mutex_unlock(&trace_lock);
 	pages = (offset + t->set.words * sizeof(u32)) >> PAGE_SHIFT;
-	ret = account_locked_vm(current->mm, pages, true);
+	ret = trace_pin(t, pages);
 	if (ret)
 		goto free;
-	mmgrab(current->mm);
-	t->mm = current->mm;
-	t->pages = pages;
 	ret = -ENOMEM;
 	t->ring = vmalloc_user(pages << PAGE_SHIFT);
 	if (!t->ring)
@@ -920,8 +945,6 @@ static ssize_t settings_write(struct file *file, const char __user *from, size_t
 	char *text, *rest, *word, *value;
 	int ret = 0;
 
-	if (!perfmon_capable())
-		return -EACCES;
 	if (size > 512)
 		return -E2BIG;
 	text = memdup_user_nul(from, size);
@@ -963,6 +986,8 @@ static int settings_show(struct seq_file *m, void *unused)
 
 static int settings_open(struct inode *inode, struct file *file)
 {
+	if (file->f_mode & FMODE_WRITE && !perfmon_capable())
+		return -EACCES;
 	return single_open(file, settings_show, NULL);
 }
 
@@ -1000,12 +1025,12 @@ static int __init memio_trace_init_files(void)
 	if (ret < 0)
 		return ret;
 	dir = debugfs_create_dir("trace", memio_debugfs);
-	debugfs_create_file("settings", 0600, dir, NULL, &settings_fops);
+	debugfs_create_file("settings", TRACE_MODE, dir, NULL, &settings_fops);
 	/* Without debugfs' own operations in between, which know nothing of mmap(). */
 	for_each_possible_cpu(cpu) {
 		snprintf(name, sizeof(name), "cpu%u", cpu);
-		debugfs_create_file_unsafe(name, 0600, dir, (void *)(unsigned long)cpu,
-					   &ring_fops);
+		debugfs_create_file_unsafe(name, TRACE_MODE, dir,
+					   (void *)(unsigned long)cpu, &ring_fops);
 	}
 	return 0;
 }

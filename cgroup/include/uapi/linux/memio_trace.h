@@ -9,8 +9,9 @@
  * @data_words words of 32 bits in the machine's byte order. A ring has one reader: as
  * long as it is open, another open() is -EBUSY. It is -ENODEV if the CPU is offline,
  * -EOPNOTSUPP if it can't write records with time stamps (MEMIO_TRACE_PEBS), -ENOSPC if
- * others have pinned the counters that the event could have, -ENOMEM if the ring
- * is more than may be pinned (RLIMIT_MEMLOCK), and what perf says of the event otherwise.
+ * others have pinned the counters that the event could have, -EPERM if the ring is more
+ * than may be pinned (perf_event_mlock_kb and RLIMIT_MEMLOCK), -EACCES without
+ * CAP_PERFMON, and what perf says of the event otherwise.
  *
  * Words
  *

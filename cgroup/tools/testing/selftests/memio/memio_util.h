@@ -25,6 +25,7 @@
  *	test_tasks	what becomes of it when tasks and groups come, go and move
  *	test_net	the same for the network, as far as it can be seen from one side
  *	test_counters	when bytes have a price, and who may use the counters
+ *	test_trace	who may have a trace, and how much of memory
  *	test_stress	all at once; for KASAN, KCSAN and lockdep to look at
  *
  * Mistakes that accounting of IO is prone to, and the tests which would show them:

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who may have a trace, and how much of it is pinned memory
+ *
+ * It takes CAP_PERFMON, and nothing else of root but a way into debugfs. The records are
+ * made up here, so that no counter is needed.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../kselftest_harness.h"
+#include "../cgroup/cgroup_util.h"
+#include "memio_util.h"
+
+#define DEBUGFS		"/sys/kernel/debug"
+#define SETTINGS	DEBUGFS "/memio/trace/settings"
+#define RING		DEBUGFS "/memio/trace/cpu0"
+#define SYSCTL		"/proc/sys/kernel/perf_event_"
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON	38
+#endif
+#define CAP(c)		(1ULL << (c))
+#define PAGE		4096
+#define FREE_KIB	64
+#define MADE_UP		"mode=synthetic rate=1000 "
+
+FIXTURE(trace) {
+	struct memio m;
+	char settings[512];		/* what to put back */
+	char mlock[32];
+	char paranoid[32];
+	mode_t mode;
+};
+
+FIXTURE_SETUP(trace)
+{
+	const char *why = memio_begin(&self->m);
+	struct stat st;
+	char text[32];
+
+	if (why)
+		SKIP(return, "%s", why);
+	if (access(RING, F_OK))
+		SKIP(return, "there is no " RING);
+	ASSERT_EQ(0, stat(DEBUGFS, &st));
+	self->mode = st.st_mode & 07777;
+	ASSERT_LT(0, read_file(SETTINGS, self->settings, sizeof(self->settings)));
+	ASSERT_LT(0, read_file(SYSCTL "mlock_kb", self->mlock, sizeof(self->mlock)));
+	ASSERT_LT(0, read_file(SYSCTL "paranoid", self->paranoid, sizeof(self->paranoid)));
+	sprintf(text, "%d", FREE_KIB);
+	ASSERT_EQ(0, write_file(SYSCTL "mlock_kb", text));
+	ASSERT_EQ(0, write_file(SYSCTL "paranoid", "2"));
+	ASSERT_EQ(0, chmod(DEBUGFS, 0711));
+}
+
+FIXTURE_TEARDOWN(trace)
+{
+	write_file(SETTINGS, self->settings);
+	write_file(SYSCTL "mlock_kb", self->mlock);
+	write_file(SYSCTL "paranoid", self->paranoid);
+	chmod(DEBUGFS, self->mode);
+	memio_end(&self->m);
+}
+
+/* Nobody in particular from now on, with these capabilities */
+static int become(unsigned long long caps)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = {
+		{ .effective = caps, .permitted = caps },
+		{ .effective = caps >> 32, .permitted = caps >> 32 },
+	};
+
+	return prctl(PR_SET_KEEPCAPS, 1) || setgroups(0, NULL) ||
+	       setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY) ||
+	       syscall(SYS_capset, &head, data);
+}
+
+/* Opens a file, and maps it if it is a ring: 0 or errno */
+static int try(const char *path, int flags)
+{
+	int fd = open(path, flags);
+	unsigned int *map;
+
+	if (fd < 0)
+		return errno;
+	if (!strcmp(path, RING)) {
+		map = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (map == MAP_FAILED)
+			return 255;
+		/* its magic */
+		if (!*map)
+			return 254;
+		munmap(map, PAGE);
+	}
+	close(fd);
+	return 0;
+}
+
+/*
+ * What it is to who has these capabilities, and may pin so many pages. Twice, as what was pinned
+ * is to be given back.
+ */
+static int as_user(unsigned long long caps, unsigned long pages, const char *path, int flags)
+{
+	struct rlimit limit = { .rlim_cur = pages * PAGE, .rlim_max = pages * PAGE };
+	int status, first;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (setrlimit(RLIMIT_MEMLOCK, &limit) || become(caps))
+			_exit(253);
+		first = try(path, flags);
+		_exit(first ?: try(path, flags));
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+MEMIO_TEST(trace, takes_perfmon)
+{
+	ASSERT_EQ(0, write_file(SETTINGS, MADE_UP "words=1024"));
+	EXPECT_EQ(EACCES, as_user(0, 0, RING, O_RDWR));
+	EXPECT_EQ(EACCES, as_user(0, 0, SETTINGS, O_RDWR));
+	EXPECT_EQ(EACCES, as_user(0, 0, SETTINGS, O_WRONLY));
+	EXPECT_EQ(EACCES, as_user(CAP(CAP_SYS_PTRACE), 0, RING, O_RDWR));
+	EXPECT_EQ(0, as_user(0, 0, SETTINGS, O_RDONLY));
+	EXPECT_EQ(0, as_user(CAP(CAP_PERFMON), 0, RING, O_RDWR));
+	EXPECT_EQ(0, as_user(CAP(CAP_PERFMON), 0, SETTINGS, O_RDWR));
+	/* Who has all of it but the way to it */
+	ASSERT_EQ(0, chmod(DEBUGFS, 0700));
+	EXPECT_EQ(EACCES, as_user(CAP(CAP_PERFMON), 0, RING, O_RDWR));
+}
+
+MEMIO_TEST(trace, pinned)
+{
+	const unsigned long long perfmon = CAP(CAP_PERFMON);
+	char text[64];
+
+	/* With its head it is a page or so more than is free. */
+	sprintf(text, MADE_UP "words=%d", FREE_KIB * 1024 / 4);
+	ASSERT_EQ(0, write_file(SETTINGS, text));
+	EXPECT_EQ(EPERM, as_user(perfmon, 0, RING, O_RDWR));
+	EXPECT_EQ(0, as_user(perfmon, 4, RING, O_RDWR));
+	EXPECT_EQ(0, as_user(perfmon | CAP(CAP_IPC_LOCK), 0, RING, O_RDWR));
+	ASSERT_EQ(0, write_file(SYSCTL "paranoid", "-1"));
+	EXPECT_EQ(0, as_user(perfmon, 0, RING, O_RDWR));
+	ASSERT_EQ(0, write_file(SYSCTL "paranoid", "2"));
+
+	/* Half of it is free. */
+	sprintf(text, "words=%d", FREE_KIB * 1024 / 8);
+	ASSERT_EQ(0, write_file(SETTINGS, text));
+	EXPECT_EQ(0, as_user(perfmon, 0, RING, O_RDWR));
+	/* Twice of it is not, nor is it to be had with a page too little. */
+	sprintf(text, "words=%d", FREE_KIB * 1024 / 2);
+	ASSERT_EQ(0, write_file(SETTINGS, text));
+	EXPECT_EQ(EPERM, as_user(perfmon, FREE_KIB * 1024 / PAGE, RING, O_RDWR));
+	EXPECT_EQ(0, as_user(perfmon, FREE_KIB * 1024 / PAGE + 1, RING, O_RDWR));
+}
+
+TEST_HARNESS_MAIN
