@@ -894,6 +894,16 @@ static void cpu_saturates(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cpu_of(o->group[0]), (u64)U32_MAX * 64);
 }
 
+static void add_io(struct memio_io *sum, const struct memio_io *io)
+{
+	sum->to += io->to;
+	sum->from += io->from;
+	sum->late += io->late;
+	sum->to_lines += io->to_lines;
+	sum->from_lines += io->from_lines;
+	sum->late_lines += io->late_lines;
+}
+
 /* What limits wait for, as it is little, is charged to the byte in the end. */
 static void what_is_due(struct kunit *test)
 {
@@ -917,31 +927,15 @@ static void what_is_due(struct kunit *test)
 			io.late = state >> 8 & 0xff;
 			io.late_lines = io.late;
 		}
-		given.to += io.to;
-		given.from += io.from;
-		given.late += io.late;
-		given.to_lines += io.to_lines;
-		given.from_lines += io.from_lines;
-		given.late_lines += io.late_lines;
+		add_io(&given, &io);
 		if (!memio_due_add(&due, &io, i % 1000 ? MEMIO_DUE : 1))
 			continue;
 		KUNIT_EXPECT_EQ(test, due.to + due.from + due.late, 0);
-		sum.to += io.to;
-		sum.from += io.from;
-		sum.late += io.late;
-		sum.to_lines += io.to_lines;
-		sum.from_lines += io.from_lines;
-		sum.late_lines += io.late_lines;
+		add_io(&sum, &io);
 	}
 	io = (struct memio_io){};
-	if (memio_due_add(&due, &io, 1)) {
-		sum.to += io.to;
-		sum.from += io.from;
-		sum.late += io.late;
-		sum.to_lines += io.to_lines;
-		sum.from_lines += io.from_lines;
-		sum.late_lines += io.late_lines;
-	}
+	if (memio_due_add(&due, &io, 1))
+		add_io(&sum, &io);
 	KUNIT_EXPECT_MEMEQ(test, &sum, &given, sizeof(sum));
 
 	/* At the bound, by bytes and by lines, and one below */
