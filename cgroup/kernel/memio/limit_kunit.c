@@ -52,7 +52,7 @@ static void price(u32 price, bool valid)
 
 static u16 new_device(struct kunit *test, const char *name)
 {
-	u64 mask = DMA_BIT_MASK(64);
+	static u64 mask = DMA_BIT_MASK(64);
 	struct device *dev = kunit_kzalloc(test, sizeof(*dev), GFP_KERNEL);
 	u16 id;
 

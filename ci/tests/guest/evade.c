@@ -3,7 +3,6 @@
  * evade KIND TAG GROUP: reads memory in a group, and tries to get more than its limit, until
  * it is killed
  *
- *	stream	as fast as it can, and nothing else
  *	naps	sleeps for 50 us each 16 KiB
  *	forks	a process each 32 KiB, which begins anew
  *	threads	16 of them, each of which yields each 16 KiB
@@ -184,9 +183,9 @@ int main(int argc, char **argv)
 		void (*run)(void);
 		void (*help)(pid_t pid);
 	} kinds[] = {
-		{ "stream", stream, nobody }, { "naps", naps, nobody }, { "forks", forks, nobody },
-		{ "threads", threads, nobody }, { "classes", stream, to_classes },
-		{ "groups", stream, to_groups }, { "cpus", migrates, to_cpus }, { "rt", rt, nobody },
+		{ "naps", naps, nobody }, { "forks", forks, nobody }, { "threads", threads, nobody },
+		{ "classes", stream, to_classes }, { "groups", stream, to_groups },
+		{ "cpus", migrates, to_cpus }, { "rt", rt, nobody },
 	};
 	pid_t pid;
 
