@@ -22,11 +22,15 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <liburing.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <linux/if_tun.h>
+#include <linux/sockios.h>
 #include <linux/tcp.h>
+#include <linux/vhost.h>
+#include <linux/virtio_ring.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -40,6 +44,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -311,6 +316,12 @@ static int lose_all(int fd)
 	return fd;
 }
 
+static void pause_after(int i)
+{
+	if (i % 16 == 15)
+		usleep(3000);
+}
+
 /* Somebody asks for bytes by way of the connection. */
 static void serve(int fd)
 {
@@ -328,6 +339,14 @@ static void serve(int fd)
 	case 'S':			/* send */
 		put_much(fd, bytes);
 		shutdown(fd, SHUT_WR);
+		break;
+	case 'N':			/* send, each 100 bytes in a packet */
+		set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+		for (unsigned long i = 0; i < bytes / 100; i++) {
+			if (send(fd, buffer, 100, MSG_EOR) != 100)
+				err(1, "send");
+			pause_after(i);
+		}
 		break;
 	case 'L':			/* receive, and lose some */
 		lose_some(fd);
@@ -365,12 +384,6 @@ static void serve_all(int port, int protocol)
 		}
 		close(connection);
 	}
-}
-
-static void pause_after(int i)
-{
-	if (i % 16 == 15)
-		usleep(3000);
 }
 
 /* udp ADDRESS PORT COUNT SIZE SOURCES [INTERFACE]; "-" is who asks */
@@ -1014,6 +1027,121 @@ static int run_unread(char **arg)
 	return 0;
 }
 
+static long sent_by_eth0(void)
+{
+	FILE *f = fopen("/sys/class/net/eth0/statistics/tx_packets", "r");
+	long packets;
+
+	if (!f || fscanf(f, "%ld", &packets) != 1)
+		err(1, "tx_packets");
+	fclose(f);
+	return packets;
+}
+
+/* How many bytes are still to be sent: of UDP a queue may have taken what the socket had. */
+static int to_be_sent(int fd, bool tcp, int size, long last)
+{
+	int left;
+
+	if (!tcp)
+		return (last - sent_by_eth0()) * size;
+	if (ioctl(fd, SIOCOUTQ, &left))
+		err(1, "SIOCOUTQ");
+	return left;
+}
+
+/*
+ * queued HOST tcp|udp COUNT SIZE: a task in `p` sends COUNT times SIZE bytes, which have to wait,
+ * and one in `c` SIZE more by the same socket before they are on their way: the peer doesn't
+ * read yet, or the device's queue is slow.
+ */
+static int run_queued(char **arg)
+{
+	bool tcp = !strcmp(arg[1], "tcp");
+	int count = atoi(arg[2]), size = atoi(arg[3]), fd;
+	struct sockaddr_storage to;
+	socklen_t length;
+	pid_t pid;
+	long last;
+
+	enter("p");
+	last = sent_by_eth0() + count + 1;
+	if (tcp) {
+		fd = connect_to(arg[0], PORT, 0);
+		request(fd, 'W', (count + 1) * (unsigned long)size);
+	} else {
+		length = address(arg[0], PORT_SINK, &to);
+		fd = new_socket(to.ss_family, SOCK_DGRAM, 0);
+		if (connect(fd, (struct sockaddr *)&to, length))
+			err(1, "connect");
+	}
+	set(fd, SOL_SOCKET, SO_SNDBUFFORCE, 16 << 20);
+	for (int i = 0; i < count; i++)
+		put(fd, buffer, size);
+	pid = start();
+	if (!pid) {
+		enter("c");
+		put(fd, buffer, size);
+		_exit(0);
+	}
+	finish(pid);
+	printf("waited %d\n", to_be_sent(fd, tcp, size, last));
+	for (int i = 0; i < 500 && to_be_sent(fd, tcp, size, last) > 0; i++)
+		usleep(10000);
+	if (to_be_sent(fd, tcp, size, last) > 0)
+		errx(1, "not sent");
+	return 0;
+}
+
+static unsigned long collapsed(void)
+{
+	FILE *f = fopen("/proc/net/netstat", "r");
+	char names[8192], values[8192], *n, *v, *next_n, *next_v;
+	unsigned long found = 0;
+
+	if (!f || !fgets(names, sizeof(names), f) || !fgets(values, sizeof(values), f))
+		err(1, "/proc/net/netstat");
+	fclose(f);
+	for (n = strtok_r(names, " ", &next_n), v = strtok_r(values, " ", &next_v); n && v;
+	     n = strtok_r(NULL, " ", &next_n), v = strtok_r(NULL, " ", &next_v))
+		if (!strcmp(n, "TCPRcvCollapsed"))
+			found = strtoul(v, NULL, 0);
+	return found;
+}
+
+/*
+ * collapse HOST BYTES: so many come in packets of 100, which are too large for what is in them:
+ * TCP moves it to others before it is read. They are not merged as they come, since somebody
+ * listens in who never reads.
+ */
+static int run_collapse(char **arg)
+{
+	struct sockaddr_ll link = link_of("eth0");
+	int bytes = atoi(arg[1]), waiting = 0, tap, fd;
+	unsigned long before = collapsed();
+
+	enter("c");
+	tap = new_socket(AF_PACKET, SOCK_RAW, 0);
+	set(tap, SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20);
+	link.sll_protocol = htons(ETH_P_ALL);
+	if (bind(tap, (struct sockaddr *)&link, sizeof(link)))
+		err(1, "bind");
+	fd = connect_to(arg[0], PORT, 0);
+	set(fd, SOL_SOCKET, SO_RCVBUF, bytes);
+	request(fd, 'N', bytes);
+	for (int i = 0; i < 300 && waiting < bytes; i++) {
+		usleep(10000);
+		if (ioctl(fd, FIONREAD, &waiting))
+			err(1, "FIONREAD");
+	}
+	printf("collapsed %lu\n", collapsed() - before);
+	if ((int)get(fd, bytes) != bytes)
+		errx(1, "short");
+	close(fd);
+	close(tap);
+	return 0;
+}
+
 /* exit HOST BYTES: a task in `c` is gone before what it has written is sent. */
 static int run_exit(char **arg)
 {
@@ -1289,6 +1417,34 @@ static int run_raw(char **arg)
 	return 0;
 }
 
+/*
+ * rawfull HOST COUNT SIZE: two have sockets for the same packets, of whom the one that comes first,
+ * in `d`, has no room for them and never reads.
+ */
+static int run_raw_full(char **arg)
+{
+	int count = atoi(arg[1]), size = atoi(arg[2]), fd, full;
+	char what[REQUEST];
+	pid_t pid;
+
+	enter("c");
+	fd = new_socket(family_of(arg[0]), SOCK_RAW, PROTOCOL);
+	set(fd, SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20);
+	pid = start();
+	if (!pid) {
+		enter("d");
+		full = new_socket(family_of(arg[0]), SOCK_RAW, PROTOCOL);
+		set(full, SOL_SOCKET, SO_RCVBUF, 1);
+		snprintf(what, sizeof(what), "raw %d %d", count, size);
+		ask(arg[0], what);
+		pause();
+	}
+	printf("c %d\n", drain(fd, "plain", count));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return 0;
+}
+
 /* icmp HOST raw|ping COUNT SIZE: requests, and their answers */
 static int run_icmp(char **arg)
 {
@@ -1426,42 +1582,181 @@ static int run_tap(char **arg)
 	return 0;
 }
 
-/* One of a virtual machine's ends: what it reads and writes are whole packets. */
+/*
+ * One of a virtual machine's ends: what it reads and writes are whole packets. A path is that of
+ * a macvtap.
+ */
 static int open_tap(const char *name)
 {
 	struct ifreq request = { .ifr_flags = IFF_TAP | IFF_NO_PI };
-	int fd = open("/dev/net/tun", O_RDWR);
+	const char *path = *name == '/' ? name : "/dev/net/tun";
+	int fd = open(path, O_RDWR), all = INT_MAX;
 
 	if (fd < 0)
-		err(1, "/dev/net/tun");
-	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
-	if (ioctl(fd, TUNSETIFF, &request))
+		err(1, "%s", path);
+	if (*name != '/')
+		snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
+	/* The latter as a machine does, too: as much as there is may be under way. */
+	if (ioctl(fd, TUNSETIFF, &request) || ioctl(fd, TUNSETSNDBUF, &all))
 		err(1, "%s", name);
 	return fd;
 }
 
+/* ---- the kernel's part of virtio, at one of a machine's ends ---- */
+
+#define RING		64
+#define ROOM		2048		/* for a packet, with its header */
+#define HEADER		10		/* bytes: struct virtio_net_hdr */
+
+static struct queue {
+	struct vring ring;
+	char *room;			/* RING of them */
+	int kick, call;
+	__u16 seen;			/* of what is used */
+} queues[2];				/* what comes in, what goes out */
+
+static void offer(struct queue *q, int i, size_t bytes, int flags)
+{
+	q->ring.desc[i] = (struct vring_desc){
+		.addr = (unsigned long)(q->room + i * ROOM),
+		.len = bytes,
+		.flags = flags,
+	};
+	q->ring.avail->ring[q->ring.avail->idx % RING] = i;
+	__atomic_store_n(&q->ring.avail->idx, q->ring.avail->idx + 1, __ATOMIC_RELEASE);
+	if (eventfd_write(q->kick, 1))
+		err(1, "eventfd");
+}
+
+static void vhost(int vhost, unsigned long request, const void *arg)
+{
+	if (ioctl(vhost, request, arg))
+		err(1, "vhost %lx", request);
+}
+
+static void vhost_start(int tap)
+{
+	size_t bytes = 2 * (vring_size(RING, 4096) + 4096 + RING * ROOM);
+	__u64 features = 1ULL << VHOST_NET_F_VIRTIO_NET_HDR;
+	int fd = open("/dev/vhost-net", O_RDWR);
+	struct {
+		struct vhost_memory memory;
+		struct vhost_memory_region region;
+	} all = { .memory.nregions = 1 };
+	char *at;
+
+	if (fd < 0)
+		err(1, "/dev/vhost-net");
+	at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		err(1, "mmap");
+	all.region = (struct vhost_memory_region){
+		.guest_phys_addr = (unsigned long)at,
+		.memory_size = bytes,
+		.userspace_addr = (unsigned long)at,
+	};
+	vhost(fd, VHOST_SET_OWNER, NULL);
+	vhost(fd, VHOST_SET_FEATURES, &features);
+	vhost(fd, VHOST_SET_MEM_TABLE, &all);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct queue *q = &queues[i];
+		struct vhost_vring_state size = { i, RING }, base = { i, 0 };
+		struct vhost_vring_addr addr = { .index = i };
+		struct vhost_vring_file file = { .index = i };
+
+		vring_init(&q->ring, RING, at, 4096);
+		at += (vring_size(RING, 4096) + 4095) & ~4095UL;
+		q->room = at;
+		at += RING * ROOM;
+		addr.desc_user_addr = (unsigned long)q->ring.desc;
+		addr.avail_user_addr = (unsigned long)q->ring.avail;
+		addr.used_user_addr = (unsigned long)q->ring.used;
+		q->kick = eventfd(0, 0);
+		q->call = eventfd(0, EFD_NONBLOCK);
+		vhost(fd, VHOST_SET_VRING_NUM, &size);
+		vhost(fd, VHOST_SET_VRING_BASE, &base);
+		vhost(fd, VHOST_SET_VRING_ADDR, &addr);
+		file.fd = q->kick;
+		vhost(fd, VHOST_SET_VRING_KICK, &file);
+		file.fd = q->call;
+		vhost(fd, VHOST_SET_VRING_CALL, &file);
+		file.fd = tap;
+		vhost(fd, VHOST_NET_SET_BACKEND, &file);
+	}
+	for (int i = 0; i < RING; i++)
+		offer(&queues[0], i, ROOM, VRING_DESC_F_WRITE);
+}
+
+static __u16 used(struct queue *q)
+{
+	return __atomic_load_n(&q->ring.used->idx, __ATOMIC_ACQUIRE);
+}
+
+static void vhost_send(size_t bytes)
+{
+	struct queue *q = &queues[1];
+	int i = q->ring.avail->idx % RING;
+
+	while ((__u16)(q->ring.avail->idx - used(q)) >= RING)
+		usleep(100);
+	memset(q->room + i * ROOM, 0, HEADER);
+	memcpy(q->room + i * ROOM + HEADER, buffer, bytes);
+	offer(q, i, HEADER + bytes, 0);
+}
+
+/* What has come, in the buffer; 0: nothing has. */
+static size_t vhost_receive(void)
+{
+	struct queue *q = &queues[0];
+	struct vring_used_elem *e;
+	eventfd_t calls;
+	size_t bytes;
+
+	if (q->seen == used(q)) {
+		eventfd_read(q->call, &calls);
+		if (q->seen == used(q))
+			return 0;
+	}
+	e = &q->ring.used->ring[q->seen++ % RING];
+	bytes = e->len - HEADER;
+	memcpy(buffer, q->room + e->id * ROOM + HEADER, bytes);
+	offer(q, e->id, ROOM, VRING_DESC_F_WRITE);
+	return bytes;
+}
+
 /*
- * machine A B: a task in `p` is a virtual machine with an interface at A, and what runs in
- * it is what uses B. It hands on packets from one to the other until it is told to end.
+ * machine A B plain|vhost: a task in `p` is a virtual machine with an interface at A, by itself or
+ * by the kernel's part of virtio, and what runs in it is what uses B. It hands on packets from
+ * one to the other until it is told to end.
  */
 static int run_machine(char **arg)
 {
+	bool by_vhost = !strcmp(arg[2], "vhost");
 	struct pollfd ends[2];
+	int fd[2];
 	ssize_t n;
 
 	until_term();
 	enter("p");
-	for (int i = 0; i < 2; i++)
-		ends[i] = (struct pollfd){ .fd = open_tap(arg[i]), .events = POLLIN };
+	for (int i = 0; i < 2; i++) {
+		fd[i] = open_tap(arg[i]);
+		ends[i] = (struct pollfd){ .fd = fd[i], .events = POLLIN };
+	}
+	if (by_vhost) {
+		vhost_start(fd[0]);
+		ends[0].fd = queues[0].call;
+	}
 	while (!ended) {
 		if (poll(ends, 2, 50) <= 0)
 			continue;
 		for (int i = 0; i < 2; i++) {
 			if (!(ends[i].revents & POLLIN))
 				continue;
-			n = read(ends[i].fd, buffer, CHUNK);
+			n = by_vhost && !i ? (ssize_t)vhost_receive() : read(fd[i], buffer, CHUNK);
+			if (n > 0 && by_vhost && i)
+				vhost_send(n);
 			/* One that is down takes nothing. */
-			if (n > 0 && write(ends[!i].fd, buffer, n) != n && errno != EIO)
+			else if (n > 0 && write(fd[!i], buffer, n) != n && errno != EIO)
 				err(1, "%s", arg[!i]);
 		}
 	}
@@ -1617,16 +1912,19 @@ static const struct command {
 	{ "shared", run_shared, 3 },	/* HOST WAY TURNS */
 	{ "unread", run_unread, 5 },	/* HOST BYTES READ DIR NAME */
 	{ "exit", run_exit, 2 },	/* HOST BYTES */
+	{ "queued", run_queued, 4 },	/* HOST tcp|udp COUNT SIZE */
+	{ "collapse", run_collapse, 2 },	/* HOST BYTES */
 	{ "udp", run_udp, 5 },		/* HOST WAY HOW COUNT SIZE */
 	{ "flood", run_flood, 5 },	/* HOST TO PORT COUNT SIZE */
 	{ "segments", run_segments, 4 },	/* HOST TO COUNT SIZE */
 	{ "full", run_full, 3 },	/* HOST COUNT SIZE */
 	{ "spin", run_spin, 1 },	/* HOST */
 	{ "raw", run_raw, 4 },		/* HOST WAY COUNT SIZE */
+	{ "rawfull", run_raw_full, 3 },	/* HOST COUNT SIZE */
 	{ "icmp", run_icmp, 4 },	/* HOST raw|ping COUNT SIZE */
 	{ "packet", run_packet, 5 },	/* INTERFACE HOST WAY COUNT SIZE */
 	{ "tap", run_tap, 0 },
-	{ "machine", run_machine, 2 },	/* A B */
+	{ "machine", run_machine, 3 },	/* A B plain|vhost */
 	{ "look", run_look, 1 },	/* FILE */
 	{ "watch", run_watch, 0 },
 	{ "burn", run_burn, 0 },
