@@ -1095,15 +1095,45 @@ static void packet_is_copied(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, to_claim(copy), 0);
 	KUNIT_EXPECT_EQ(test, to_claim(skb), RECEIVED);
 
+	/* One of several who look at a packet: what it is for goes on with the packet. */
 	own = skb_share_check(skb_get(skb), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, own);
 	KUNIT_EXPECT_PTR_NE(test, own, skb);
+	KUNIT_EXPECT_EQ(test, to_claim(own), 0);
+	KUNIT_EXPECT_EQ(test, to_claim(skb), RECEIVED);
+	kfree_skb(own);
+
+	/* As others have its data, it goes on in a copy. */
+	own = skb_unshare(skb, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, own);
+	KUNIT_EXPECT_PTR_NE(test, own, skb);
 	KUNIT_EXPECT_EQ(test, to_claim(own), RECEIVED);
-	KUNIT_EXPECT_EQ(test, to_claim(skb), 0);
 	kfree_skb(clone);
 	kfree_skb(copy);
 	kfree_skb(own);
+}
+
+/* Two look at a packet without data that waits in a socket: there is another in its place then. */
+static void packet_is_peeked_at(struct kunit *test)
+{
+	struct sk_buff *skb = received(test), *seen, *last;
+	struct owners *o = test->priv;
+	struct sock *sk = new_sock(test, o->group[0]);
+	struct sk_buff_head queue;
+	int off = 0, error;
+
+	skb_trim(skb, 0);
+	skb_queue_head_init(&queue);
+	__skb_queue_tail(&queue, skb_get(skb));
+	seen = __skb_try_recv_datagram(sk, &queue, MSG_PEEK, &off, &error, &last);
+	KUNIT_ASSERT_NOT_NULL(test, seen);
+	KUNIT_EXPECT_PTR_NE(test, seen, skb);
+	KUNIT_EXPECT_PTR_EQ(test, seen, skb_peek(&queue));
+	KUNIT_EXPECT_EQ(test, to_claim(seen), RECEIVED);
+	KUNIT_EXPECT_EQ(test, to_claim(skb), 0);
+	kfree_skb(seen);
 	kfree_skb(skb);
+	__skb_queue_purge(&queue);
 }
 
 /* A socket that is all that reads a packet gets the bytes, unless it has no room. */
@@ -1331,10 +1361,57 @@ static void buffer_is_used_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, total_of(o->dev).from, 3 * (ETH_HLEN + 101 + 16));
 }
 
+/* Whichever way a driver hands a packet in, it is charged, once. */
+static void packets_come_in_all_ways(struct kunit *test)
+{
+	struct net_device *netdev = alloc_netdev_dummy(0);
+	struct owners *o = test->priv;
+	LIST_HEAD(several);
+	struct sk_buff *skb;
+	u64 from[4] = {};
+
+	KUNIT_ASSERT_NOT_NULL(test, netdev);
+	netdev->memio_dev = o->dev->id;
+	/* As it is down, netif_rx() leaves nothing in a queue. */
+	clear_bit(__LINK_STATE_START, &netdev->state);
+	local_bh_disable();
+	for (int i = 0; i < 4; i++) {
+		skb = new_frame(test, 0);
+		skb->dev = netdev;
+		/* Of a protocol that nobody knows */
+		skb->protocol = htons(ETH_P_802_EX1);
+		switch (i) {
+		case 0:
+			netif_rx(skb);
+			break;
+		case 1:
+			netif_receive_skb(skb);
+			break;
+		default:
+			list_add_tail(&skb->list, &several);
+			if (i == 3)
+				netif_receive_skb_list(&several);
+			break;
+		}
+		memio_stock_flush();
+		from[i] = total_of(o->dev).from;
+	}
+	local_bh_enable();
+	memio_stock_drain();
+	free_netdev(netdev);
+	KUNIT_EXPECT_EQ(test, from[0], RECEIVED);
+	KUNIT_EXPECT_EQ(test, from[1], 2 * RECEIVED);
+	KUNIT_EXPECT_EQ(test, from[2], 2 * RECEIVED);
+	KUNIT_EXPECT_EQ(test, from[3], 4 * RECEIVED);
+	KUNIT_EXPECT_EQ(test, total_of(o->dev).from, 4 * RECEIVED);
+}
+
 static struct kunit_case skb_cases[] = {
 	KUNIT_CASE(packet_is_charged_as_it_comes),
 	KUNIT_CASE(packet_is_read_once),
 	KUNIT_CASE(packet_is_copied),
+	KUNIT_CASE(packet_is_peeked_at),
+	KUNIT_CASE(packets_come_in_all_ways),
 	KUNIT_CASE(packet_is_lent),
 	KUNIT_CASE(packets_are_merged),
 	KUNIT_CASE(packets_are_kept_apart),
