@@ -157,6 +157,7 @@ static inline void memio_disk_del(struct gendisk *disk)
 void __memio_skb_rx(struct sk_buff *skb);
 void __memio_skb_headers(struct sock *sk, struct sk_buff *skb);
 void __memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 bytes);
+void __memio_skb_consumed(struct sock *sk, struct sk_buff *skb);
 void __memio_skb_copied(struct sk_buff *skb);
 void __memio_skb_merge(struct sk_buff *to, struct sk_buff *from);
 bool __memio_skb_mergeable(const struct sk_buff *to, const struct sk_buff *from);
@@ -230,6 +231,20 @@ static inline void memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 byte
 {
 	if (memio_enabled())
 		__memio_skb_read(sk, skb, bytes);
+}
+
+/**
+ * memio_skb_consumed - somebody is done with a packet
+ * @sk:		the socket
+ * @skb:	the packet: what is still to be claimed of it is read by whoever is done with it
+ *		last
+ *
+ * Context: Process or softirq.
+ */
+static inline void memio_skb_consumed(struct sock *sk, struct sk_buff *skb)
+{
+	if (memio_enabled())
+		__memio_skb_consumed(sk, skb);
 }
 
 /**

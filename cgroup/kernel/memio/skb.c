@@ -152,6 +152,12 @@ void __memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 bytes)
 }
 EXPORT_SYMBOL(__memio_skb_read);
 
+void __memio_skb_consumed(struct sock *sk, struct sk_buff *skb)
+{
+	if (!skb_shared(skb))
+		__memio_skb_read(sk, skb, U32_MAX);
+}
+
 void __memio_skb_delivered(struct sock *sk, struct sk_buff *skb)
 {
 	/* Not by the current task, whatever runs: it may only poll the device. */
