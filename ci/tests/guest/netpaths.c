@@ -1418,12 +1418,12 @@ static int run_raw(char **arg)
 }
 
 /*
- * rawfull HOST COUNT SIZE: two have sockets for the same packets, of whom the one that comes first,
- * in `d`, has no room for them and never reads.
+ * refused HOST COUNT SIZE: two have sockets for the same packets, of whom the one that is asked
+ * first, in `d`, has a filter that takes none.
  */
-static int run_raw_full(char **arg)
+static int run_refused(char **arg)
 {
-	int count = atoi(arg[1]), size = atoi(arg[2]), fd, full;
+	int count = atoi(arg[1]), size = atoi(arg[2]), fd;
 	char what[REQUEST];
 	pid_t pid;
 
@@ -1433,8 +1433,7 @@ static int run_raw_full(char **arg)
 	pid = start();
 	if (!pid) {
 		enter("d");
-		full = new_socket(family_of(arg[0]), SOCK_RAW, PROTOCOL);
-		set(full, SOL_SOCKET, SO_RCVBUF, 1);
+		lose_all(new_socket(family_of(arg[0]), SOCK_RAW, PROTOCOL));
 		snprintf(what, sizeof(what), "raw %d %d", count, size);
 		ask(arg[0], what);
 		pause();
@@ -1920,7 +1919,7 @@ static const struct command {
 	{ "full", run_full, 3 },	/* HOST COUNT SIZE */
 	{ "spin", run_spin, 1 },	/* HOST */
 	{ "raw", run_raw, 4 },		/* HOST WAY COUNT SIZE */
-	{ "rawfull", run_raw_full, 3 },	/* HOST COUNT SIZE */
+	{ "refused", run_refused, 3 },	/* HOST COUNT SIZE */
 	{ "icmp", run_icmp, 4 },	/* HOST raw|ping COUNT SIZE */
 	{ "packet", run_packet, 5 },	/* INTERFACE HOST WAY COUNT SIZE */
 	{ "tap", run_tap, 0 },
