@@ -1,0 +1,706 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# For the tests of memio.limit: source it after lib.sh. machine() runs parts of the guest's
+# script below; held() and its like compare with the ledger what the groups have moved.
+
+# shellcheck disable=SC2034,SC2154 # which are those that source it, and lib.sh
+
+. "$(dirname "$0")/core.sh"
+need fio gcc iperf3 libc6-dev liburing-dev util-linux xfsprogs linux-perf
+
+mkdir "$tmp/out"
+for program in pollring attach boosted evade; do
+	gcc -std=gnu11 -O2 -Wall -Wextra -Werror -static -pthread -o "$tmp/$program" \
+		"$memio_top/ci/tests/guest/$program.c" -luring
+done
+cat >"$tmp/guest" <<'END_GUEST'
+set -eu
+out=$1 core=$2 programs=${0%/*}
+mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null || :
+cg=/sys/fs/cgroup
+# Numbers come in no order.
+slot() { readlink -f /dev/disk/by-path/pci-0000:00:0$1.0* || :; }
+disk=$(slot 3) other=$(slot 4)
+echo +memio >$cg/cgroup.subtree_control
+echo 20000 >/sys/kernel/memio/period_us
+mkdir $cg/io $cg/cpu $cg/mix $cg/outer $cg/free $cg/evade
+for g in outer evade; do echo +memio >$cg/$g/cgroup.subtree_control; done
+mkdir $cg/outer/inner $cg/evade/a $cg/evade/b
+
+# in_group GROUP COMMAND...: in the background; $pid
+in_group() {
+	local g=$1
+	shift
+	(echo 0 >$cg/$g/cgroup.procs; exec "$@") >/dev/null &
+	pid=$!
+	# Who is to be killed with the group has to be there.
+	until grep -qx $pid $cg/$g/cgroup.procs || grep -qs '^State:.Z' /proc/$pid/status; do
+		[ -e /proc/$pid ] || break
+		sleep 0.05
+	done
+}
+# between NAME SECONDS GROUP: two marks, and for how long the group was stopped
+between() {
+	local g=$cg/$3/memio.events
+
+	ledger-mark "$1:begin" >/dev/null
+	sed "s/^/$1:begin /" "$g" >>"$out/events"
+	sleep "$2"
+	sed "s/^/$1:end /" "$g" >>"$out/events"
+	ledger-mark "$1:end" >/dev/null
+}
+# thrice NAME SECONDS GROUP: between NAME.1, NAME.2, NAME.3
+thrice() {
+	for i in 1 2 3; do between "$1.$i" "$2" "$3"; done
+}
+disk_io() { # GROUP RW SIZE: 8 of them are under way at a time
+	local begun
+
+	begun=$(cat /sys/block/${disk##*/}/stat)
+	in_group "$1" fio --name=io --filename=$disk --rw="$2" --bs="$3" --iodepth=8 \
+		--ioengine=libaio --direct=1 --size=512m --time_based --runtime=6000
+	while [ "$(cat /sys/block/${disk##*/}/stat)" = "$begun" ]; do sleep 0.1; done
+	sleep 1
+}
+end() { kill "$@"; wait "$@" 2>/dev/null || :; }
+# Until CPUs are counted
+counted() {
+	for i in $(seq 100); do
+		! grep -q '^cpu .*valid=1' $cg/memio.stat || break
+		sleep 0.2
+	done
+}
+# stream GROUP TAG: reads memory until it is killed
+stream() {
+	counted
+	in_group "$1" "$core" task "$2" load 8388608 1000000
+	sleep 2
+}
+
+disk_limits() {
+	echo "io bps=20000000" >$cg/io/memio.limit
+	disk_io io read 128k
+	thrice read20 6 io
+	echo "io bps=50000000" >$cg/io/memio.limit
+	sleep 1; thrice read50 6 io
+	end $pid
+	echo "io bps=max" >$cg/io/memio.limit
+	echo "${disk##*/} rbps=30000000" >$cg/io/memio.limit
+	disk_io io write 128k
+	thrice write30 6 io
+	end $pid
+	cat $cg/io/memio.limit >"$out/limit"
+	echo "${disk##*/} rbps=max" >$cg/io/memio.limit
+
+	# under another's limit, with its own that is higher
+	echo "total bps=25000000" >$cg/outer/memio.limit
+	echo "io bps=100000000" >$cg/outer/inner/memio.limit
+	disk_io outer/inner read 128k
+	thrice nested25 6 outer
+	# each stop, and how long it was, as tracers see it
+	trace=/sys/kernel/tracing
+	mountpoint -q $trace || mount -t tracefs none $trace
+	# none is under way while it is switched
+	echo 1 >$cg/outer/cgroup.freeze
+	sleep 1
+	cp $cg/outer/memio.events "$out/traced-begin"
+	: >$trace/trace
+	echo 1 >$trace/events/memio/memio_throttle/enable
+	echo 1 >$trace/events/memio/memio_unthrottle/enable
+	echo 0 >$cg/outer/cgroup.freeze
+	sleep 2
+	echo 1 >$cg/outer/cgroup.freeze
+	sleep 1
+	echo 0 >$trace/events/memio/enable
+	cp $cg/outer/memio.events "$out/traced-end"
+	grep -o "memio_.*throttle: group=$(stat -c %i $cg/outer).*" $trace/trace >"$out/traced"
+	echo 0 >$cg/outer/cgroup.freeze
+	end $pid
+	echo "total bps=max" >$cg/outer/memio.limit
+	echo "io bps=max" >$cg/outer/inner/memio.limit
+}
+
+# iperf3 in both directions
+packets() { cat /sys/class/net/eth0/statistics/[rt]x_packets | awk '{ n += $1 } END { print n }'; }
+net_limits() {
+	local way name bps option begun
+
+	# What is under way when a window begins is a TCP window.
+	echo "4096 131072 262144" >/proc/sys/net/ipv4/tcp_rmem
+	# Of what was just written, little comes from the memory.
+	for way in receive:5000000:-R send:200000:; do
+		IFS=: read -r name bps option <<-END
+			$way
+		END
+		begun=$(packets)
+		in_group io iperf3 -c 192.0.2.1 -t 6000 $option
+		while [ $(($(packets) - begun)) -lt 100 ]; do sleep 0.1; done
+		echo "io bps=$bps" >$cg/io/memio.limit
+		sleep 2; thrice net-$name 3 io
+		end $pid
+		echo "io bps=max" >$cg/io/memio.limit
+		sleep 1
+	done
+}
+
+# evading KIND TAG: it has begun, and so is tagged; its parent is $pid
+evading() {
+	rm -f /tmp/evading
+	in_group free "$programs/evade" "$1" "$2" $cg/evade
+	until [ -e /tmp/evading ]; do sleep 0.05; kill -0 $pid; done
+}
+# evades KIND TAG BPS SECONDS [MS]: what it has without a limit, and with one; a mark each MS
+evades() {
+	local marks=
+
+	# Not reached, and CPUs are counted.
+	echo "cpu bps=1000000000000" >$cg/evade/memio.limit
+	counted
+	evading "$1" "$2"
+	between "free-$1" "${FREE:-0.1}" evade
+	echo "cpu bps=$3" >$cg/evade/memio.limit
+	sleep 0.5
+	if [ -n "${5:-}" ]; then "$core" marks "$5" & marks=$!; fi
+	between "$1" "$4" evade
+	[ -z "$marks" ] || end $marks
+	end $pid
+	echo 1 >$cg/evade/cgroup.kill
+	until grep -q 'populated 0' $cg/evade/cgroup.events; do sleep 0.1; done
+}
+# With one CPU
+evasions() {
+	local tag=10 kind stat
+
+	for kind in naps forks classes groups; do
+		evades $kind $tag 20000000 0.7
+		tag=$((tag + 1))
+	done
+	# One that is not stopped: it is accounted, and the rest of its group pays.
+	echo "cpu bps=20000000" >$cg/evade/memio.limit
+	sed 's/^/paid:begin /' $cg/evade/memio.events >>"$out/events"
+	evading rt $tag
+	sleep 1
+	mapfile -t stat <$cg/evade/memio.stat
+	between rt 3 evade
+	sed 's/^/paid:end /' $cg/evade/memio.events >>"$out/events"
+	printf 'begin %s\n' "${stat[@]}" >"$out/rt"
+	mapfile -t stat <$cg/evade/memio.stat
+	printf 'end %s\n' "${stat[@]}" >>"$out/rt"
+	end $pid
+	echo "cpu bps=max" >$cg/evade/memio.limit
+}
+# With two, between which it goes to and fro
+cpu_evasions() {
+	# The machine may stand still for a while.
+	local FREE=0.5
+
+	evades cpus 20 5000000 4
+	# with the period that is there after boot
+	echo 1000 >/sys/kernel/memio/period_us
+	evades threads 21 10000000 2 2
+	echo 20000 >/sys/kernel/memio/period_us
+	echo "cpu bps=max" >$cg/evade/memio.limit
+}
+
+# A disk reads 128 KiB each 32 ms into a buffer that the cache has room for, until somebody reads
+# so much memory that it has not. A budget is to be more than a request.
+pollution() {
+	local io
+
+	echo 100000 >/sys/kernel/memio/period_us
+	echo "io bps=4500000" >$cg/io/memio.limit
+	in_group io fio --name=io --filename=$disk --rw=read --bs=128k --ioengine=psync --direct=1 \
+		--thinktime=32000 --size=512m --time_based --runtime=6000
+	io=$pid
+	until [ "$(reads $disk)" -gt 4 ]; do sleep 0.1; done
+	between alone 2 io
+	in_group free "$core" run load 1000000
+	sleep 0.5
+	between polluted 1 io
+	# It is stopped for that, if there is no room for it.
+	echo "io bps=1000000" >$cg/io/memio.limit
+	sleep 0.5; between no-room 1 io
+	end $pid $io
+	echo "io bps=max" >$cg/io/memio.limit
+	echo 1000 >/sys/kernel/memio/period_us
+}
+
+cpu_limits() {
+	echo "cpu bps=20000000" >$cg/cpu/memio.limit
+	stream cpu 1
+	thrice cpu20 10 cpu	# what comes late is less of it
+	end $pid
+	echo "total bps=60000000" >$cg/mix/memio.limit
+	disk_io mix read 512k; first=$pid
+	stream mix 2
+	thrice mix60 6 mix
+	end $first $pid
+}
+
+# any_10ms NAME BPS [signals]: the most that is read in any of them
+any_10ms() {
+	echo "cpu bps=$2" >$cg/cpu/memio.limit
+	(echo 0 >$cg/cpu/cgroup.procs; exec "$core" windows 1 10 7 ${3:+"$3"}) >"$out/$1" &
+	pid=$!
+	# first it pays for its buffer, which was made dirty
+	sleep 3; between "$1" 3 cpu
+	wait $pid
+}
+
+# All of the time is there: the guest's own. Most of it the task is stopped, which costs
+# nothing.
+exact() {
+	echo "cpu bps=20000000" >$cg/cpu/memio.limit
+	stream cpu 1
+	between exact20 10 cpu
+	# with the period that is there after boot, as long as a tick
+	echo 1000 >/sys/kernel/memio/period_us
+	echo "cpu bps=max rbps=100000000" >$cg/cpu/memio.limit
+	sleep 1; between exact100 5 cpu
+	# 80 % of what the memory gives
+	echo "cpu bps=max rbps=107374182" >$cg/cpu/memio.limit
+	sleep 1; between exact107 5 cpu
+	end $pid
+	any_10ms any20 20000000
+	any_10ms any100 100000000
+	# one without a limit reads before it, fast
+	in_group free "$core" bursts 2 262144 10; beside=$pid
+	any_10ms any21 21000000
+	end $beside
+	# one whose signals keep it from user mode's edge, each for a moment
+	any_10ms any22 22000000 signals
+}
+
+ok() { echo "ok $*"; }
+not_ok() { echo "not ok $*"; }
+yes() { local text=$1; shift; if eval "$*"; then ok "$text"; else not_ok "$text"; fi; }
+# soon TEXT COMMAND: in a minute; left alone, it would never be
+soon() {
+	local text=$1 i
+	shift
+	for i in $(seq 600); do
+		if eval "$*"; then ok "$text"; return; fi
+		sleep 0.1
+	done
+	not_ok "$text"
+}
+dirty() { awk '/^(Dirty|Writeback):/ { kb += $2 } END { print kb * 1024 }' /proc/meminfo; }
+event() { awk -v e="$1" '$1 == e { print $2 }' $cg/dirt/memio.events; }
+sectors() { awk '{ print $7 }' /sys/block/${1##*/}/stat; }	# written to DISK
+
+# What is written to files: the flusher writes nothing before it is told to. (With 0
+# instead it looks each time a disk gets its first dirty page.)
+all_buffered() {
+	local before dirty name stopped stops sectors to us us_then
+
+	echo 1000000 >/proc/sys/vm/dirty_writeback_centisecs
+	echo 80 >/proc/sys/vm/dirty_ratio
+	echo 70 >/proc/sys/vm/dirty_background_ratio
+	mkfs.xfs -q $other
+	mkdir -p /run/e $cg/dirt
+	mount -o noatime $other /run/e
+	dd if=/dev/zero of=/run/e/f bs=1M count=64 status=none
+	sync
+	echo "io bps=5000000" >$cg/dirt/memio.limit
+	exec 8<>$disk # who closes it last writes its pages
+	for to in file:/run/e/f disk:$disk; do
+		name=${to%%:*} to=${to#*:}
+		ledger-mark "buffered-$name:begin" >/dev/null
+		stops=$(event throttled) before=$(dirty)
+		us=${EPOCHREALTIME/./}
+		LC_ALL=C in_group dirt dd if=/dev/zero of=$to bs=24M count=1 conv=notrunc 2>/tmp/took
+		# From the last look that saw none; that it is the program's time is left to dd.
+		until us_then=$us us=${EPOCHREALTIME/./}; [ $(($(dirty) - before)) -gt 1000000 ]; do
+			[ -e /proc/$pid ] || break
+		done
+		us=$us_then
+		sleep 1
+		dirty=$(($(dirty) - before))
+		us_then=$((${EPOCHREALTIME/./} - us))
+		wait $pid
+		ledger-mark "buffered-$name:end" >/dev/null
+		us=$(awk '/copied/ { for (i = 1; i < NF; i++) if ($(i + 1) == "s,") printf "%d", $i * 1e6 }' /tmp/took)
+		# its period's 100,000 bytes at once
+		yes "24 MiB in one write() to $to take $us us" "[ $us -ge 4950000 ]"
+		yes "$dirty of them were dirty after $us_then us" "[ $dirty -le $((us_then * 5 + 4500000)) ]"
+		sleep 0.2
+		yes "the group was stopped meanwhile" "[ $(event throttled) -gt $stops ]"
+		stops=$(event throttled)
+		ledger-mark "synced-$name:begin" >/dev/null
+		sync
+		ledger-mark "synced-$name:end" >/dev/null
+		sleep 0.5
+		yes "nor is it again when they are written" "[ $(event throttled) = $stops ]"
+	done
+	# What is dirtied while it is being written, again and again
+	for to in file:/run/e/f disk:$disk; do
+		name=${to%%:*} to=${to#*:}
+		case $name in file) sectors=$(sectors $other) ;; disk) sectors=$(sectors $disk) ;; esac
+		in_group dirt fio --name=again --filename=$to --rw=write --bs=64k --size=1m --overwrite=1 \
+			--sync_file_range=write:1 --time_based --runtime=6000
+		case $name in
+		file) soon "fio writes to $to" "[ \$(sectors $other) -gt $((sectors + 2048)) ]" ;;
+		disk) soon "fio writes to $to" "[ \$(sectors $disk) -gt $((sectors + 2048)) ]" ;;
+		esac
+		sleep 1; between "again-$name" 4 dirt
+		end $pid
+		sync
+	done
+	exec 8>&-
+	yes "no debt was forgiven" "[ $(event forgiven_bytes) = 0 ]"
+
+	# those that were dirty before
+	in_group dirt dd if=/dev/zero of=/run/e/f bs=64k count=16 conv=notrunc status=none
+	wait $pid
+	# at the price of what was moved last, which came from the cache: so once more
+	free=1 paid=0
+	for i in 1 2 3 4 5; do
+		echo "io bps=max" >$cg/dirt/memio.limit
+		in_group dirt dd if=/dev/zero of=/run/e/f bs=4M count=1 conv=notrunc status=none
+		wait $pid
+		echo "io bps=2000000" >$cg/dirt/memio.limit
+		stopped=$(event throttled)
+		in_group dirt dd if=/dev/zero of=/run/e/f bs=4M count=1 conv=notrunc status=none
+		wait $pid
+		[ "$(event throttled)" = "$stopped" ] || free=0
+		sync
+		sleep 0.5
+		[ "$(event throttled)" = "$stopped" ] || { paid=1; break; }
+	done
+	yes "what is dirty already is free" "[ $free = 1 ]"
+	yes "but then what nobody has paid for is paid" "[ $paid = 1 ]"
+	echo "io bps=20000000" >$cg/dirt/memio.limit
+
+	in_group dirt fio --name=ring --filename=/run/e/ring --rw=write --bs=64k --size=8m \
+		--ioengine=io_uring --fallocate=none
+	yes "io_uring's requests, which must not wait, are done" "wait $pid && [ \$(stat -c %s /run/e/ring) = 8388608 ]"
+
+	# stuck TEXT: one that waits in write(); $pid
+	stuck() {
+		# who went on to the end has left all of it dirty, which is free
+		sync
+		echo "io bps=max" >$cg/dirt/memio.limit
+		echo "io bps=1000" >$cg/dirt/memio.limit
+		in_group dirt dd if=/dev/zero of=/run/e/f bs=32M count=1 conv=notrunc status=none
+		soon "$1" "grep -q '^State:.D' /proc/$pid/status"
+	}
+	gone() { kill -KILL $pid 2>/dev/null || :; wait $pid 2>/dev/null || :; }
+	stuck "who is stopped in write() sleeps"
+	kill -KILL $pid
+	soon "... and can be killed" "! [ -e /proc/$pid/stat ] || grep -q ') Z' /proc/$pid/stat"
+	gone
+	stuck "another one sleeps"
+	yes "... and does not keep the file system from being frozen" "timeout 60 fsfreeze -f /run/e"
+	fsfreeze -u /run/e
+	gone
+	stuck "one sleeps"
+	kill -STOP $pid
+	soon "... and SIGSTOP reaches it" "grep -q '^State:.T' /proc/$pid/status"
+	gone
+	stuck "and one"
+	echo 1 >$cg/dirt/cgroup.freeze
+	soon "... can be frozen" "grep -q 'frozen 1' $cg/dirt/cgroup.events"
+	echo 0 >$cg/dirt/cgroup.freeze
+	gone
+	stuck "and one"
+	yes "... can be traced" "timeout 60 $programs/attach $pid"
+	gone
+	umount /run/e
+
+	# without counters, as perf has pinned one before
+	echo "io bps=max" >$cg/dirt/memio.limit
+	echo 100 >/sys/kernel/memio/sample_hold_ms
+	soon "nobody samples" "! grep -q armed=1 /sys/kernel/debug/memio/samples"
+	# another opcode than memio has in this box
+	perf stat -a -e uncore_cbox_0/event=0x35,umask=0x1,filter_opc=0x180/D -- sh -c ': >/tmp/counting; exec sleep 600' 2>/dev/null &
+	first=$!
+	while [ ! -e /tmp/counting ]; do sleep 0.1; done
+	echo "io bps=1000000" >$cg/dirt/memio.limit
+	disk_io dirt read 128k
+	soon "perf has the counters" "grep -qx 0 /sys/kernel/memio/valid"
+	stopped=$(event throttled)
+	soon "IO bytes are limited then" "[ \$(event throttled) -gt $((stopped + 3)) ]"
+	echo lift >/sys/kernel/memio/without_counters
+	sleep 3 # its debt
+	stopped=$(event throttled)
+	sectors=$(awk '{ print $3 }' /sys/block/${disk##*/}/stat)
+	sleep 2
+	sectors=$(($(awk '{ print $3 }' /sys/block/${disk##*/}/stat) - sectors))
+	yes "... or not at all, if so wanted" "[ $(event throttled) = $stopped ]"
+	yes "... $((sectors * 512)) bytes in 2 s" "[ $sectors -gt 8000 ]"
+	echo io >/sys/kernel/memio/without_counters
+	echo 5000 >/sys/kernel/memio/sample_hold_ms
+	end $first $pid
+}
+buffered() { all_buffered >"$out/buffered" 2>&1; }
+
+# Stopped for as long as we like: a real-time task, which is not stopped, sees to it that
+# there is always debt for ten seconds.
+g=$cg/mix
+cat >/tmp/spin <<'END_SPIN'
+trap ': >/tmp/caught' USR1
+i=0
+while :; do
+	i=$((i + 1))
+	[ $((i % 1000)) != 0 ] || : >/tmp/running
+done
+END_SPIN
+ticks() { local s; s=$(cat /proc/$pid/stat); s=${s##*) }; set -- $s; echo $((${12} + ${13})); }
+# It stands still, and does not come back to user mode. Every 10 s it may run for some
+# milliseconds, whatever the group owes; so it is looked at up to three times.
+still() {
+	local text=$1 a b i
+	a=$(ticks)
+	for i in $(seq 100); do
+		sleep 0.3
+		b=$(ticks)
+		[ "$a" != "$b" ] || break
+		a=$b
+	done
+	for i in 1 2 3; do
+		rm -f /tmp/running
+		a=$(ticks)
+		sleep 0.5
+		b=$(ticks)
+		if [ "$a" = "$b" ] && [ ! -e /tmp/running ]; then ok "$text"; return; fi
+	done
+	not_ok "$text: $((b - a)) ticks"
+}
+# A signal that it catches waits until it runs. Up to three times, as above.
+signal_waits() {
+	local i
+	for i in 1 2 3; do
+		rm -f /tmp/caught
+		kill -USR1 $pid
+		sleep 0.5
+		if [ ! -e /tmp/caught ]; then ok "$1"; return; fi
+	done
+	not_ok "$1"
+}
+reads() { awk '{ print $1 }' /sys/block/${1##*/}/stat; }
+# quiet TEXT DISK: nothing is read, but in the moments of every 10 s
+quiet() {
+	local i before
+	for i in $(seq 20); do
+		before=$(reads $2)
+		sleep 1.5
+		if [ "$(reads $2)" = "$before" ]; then ok "$1"; return; fi
+	done
+	not_ok "$1: $(($(reads $2) - before)) reads"
+}
+# What tasks of the group have waited for memory, as its file says
+pressure() { sed 's/.*total=//' $g/memory.pressure; }
+# stopped COMMAND...: a task that is; $pid
+stopped() {
+	echo "total bps=max" >$g/memio.limit
+	rm -f /tmp/running /tmp/caught
+	in_group mix "$@"
+	while [ ! -e /tmp/running ]; do sleep 0.1; done
+	echo "total bps=1000" >$g/memio.limit
+	# Two reads later there is debt.
+	reads=$(awk '{ print $1 }' /sys/block/${disk##*/}/stat)
+	for i in $(seq 600); do
+		[ $(awk '{ print $1 }' /sys/block/${disk##*/}/stat) -lt $((reads + 2)) ] || break
+		sleep 0.1
+	done
+	still "a task of a stopped group uses no CPU (${*##*/})"
+}
+all_stops() {
+pressure=$(pressure)
+in_group mix chrt -f 1 fio --name=debt --filename=$disk --rw=read --bs=1M --direct=1 \
+	--ioengine=psync --thinktime=200000 --size=512m --time_based --runtime=6000
+stopped bash /tmp/spin
+yes "its state is R" "grep -q '^State:.R' /proc/$pid/status"
+yes "and its status says that memio has stopped it" "grep -q '^MemioStopped:.1' /proc/$pid/status"
+kill -STOP $pid
+soon "SIGSTOP reaches it" "grep -q '^State:.T' /proc/$pid/status"
+kill -CONT $pid
+soon "... and SIGCONT" "grep -q '^State:.R' /proc/$pid/status"
+still "... and then it is stopped by memio again"
+yes "ptrace attaches to it" "timeout 60 $programs/attach $pid"
+still "... and when it has detached it is stopped again"
+echo 1 >$g/cgroup.freeze
+soon "it can be frozen" "grep -q 'frozen 1' $g/cgroup.events"
+echo 0 >$g/cgroup.freeze
+soon "... and thawed" "grep -q 'frozen 0' $g/cgroup.events"
+for i in 1 2 3 4 5; do kill -USR1 $pid; done
+still "a signal that it catches does not let it go"
+signal_waits "... and waits until it runs"
+taskset -p -c 1 $pid >/dev/null; taskset -p -c 0 $pid >/dev/null; taskset -p -c 0,1 $pid >/dev/null
+renice -n 5 -p $pid >/dev/null
+still "nor do other CPUs and another priority"
+kill -KILL $pid
+soon "SIGKILL ends it" "! [ -e /proc/$pid/stat ] || grep -q ') Z' /proc/$pid/stat"
+wait $pid 2>/dev/null || :
+
+stopped bash /tmp/spin
+echo $pid >$cg/free/cgroup.procs
+soon "moved to another group it runs" "[ -e /tmp/running ]"
+yes "... and its status says so" "grep -q '^MemioStopped:.0' /proc/$pid/status"
+echo $pid >$g/cgroup.procs
+still "... and moved back it is stopped"
+end $pid
+
+stopped bash /tmp/spin
+chrt -f -p 1 $pid
+soon "in a real-time class it runs" "[ -e /tmp/running ]"
+chrt -o -p 0 $pid
+still "... and back in the fair class it is stopped"
+end $pid
+
+# Up to three times, as it might run by itself in the moment that it has after ten seconds
+stopped $programs/boosted /tmp/lock
+boosted=0
+for i in 1 2 3; do
+	before=$(awk '$1 == "throttled" { print $2 }' $g/memio.events)
+	rm -f /tmp/locked
+	: >/tmp/lock
+	for j in $(seq 40); do
+		[ ! -e /tmp/locked ] || break
+		sleep 0.1
+	done
+	[ -e /tmp/locked ] || break
+	boosted=1
+	[ "$(awk '$1 == "throttled" { print $2 }' $g/memio.events)" != $before ] || break
+done
+yes "who holds a lock that a real-time task waits for runs on" "[ $boosted = 1 -a -e /tmp/locked ]"
+still "... and is stopped when it has let go of it"
+end $pid
+
+stopped bash /tmp/spin
+kill -USR1 $pid
+echo "total bps=max" >$g/memio.limit
+soon "when the limit is lifted it runs" "[ -e /tmp/running ]"
+soon "... and gets its signal" "[ -e /tmp/caught ]"
+end $pid
+
+stopped taskset -c 1 bash /tmp/spin
+echo 0 >/sys/devices/system/cpu/cpu1/online
+yes "its CPU goes offline" "[ \$(cat /sys/devices/system/cpu/cpu1/online) = 0 ]"
+still "... and it is stopped on another"
+echo 1 >/sys/devices/system/cpu/cpu1/online
+
+# io_uring's polling thread holds a lock where it would stop, and its process waits for it.
+echo "total bps=max" >$g/memio.limit
+mkdir $g/poll
+in_group mix/poll fio --name=poll --filename=$disk --rw=read --bs=4k --direct=1 \
+	--ioengine=io_uring --sqthread_poll=1 --size=512m --time_based --runtime=6000
+soon "io_uring's thread polls" "grep -qs '^iou-sqp' /proc/$pid/task/*/comm /proc/[0-9]*/task/*/comm"
+echo "total bps=1000" >$g/memio.limit
+sleep 5
+echo 1 >$g/poll/cgroup.kill
+soon "... and can be killed" "grep -q 'populated 0' $g/poll/cgroup.events && rmdir $g/poll"
+
+# Its ring may be filled by somebody whom nobody stops.
+echo "total bps=max" >$g/memio.limit
+before=$(reads $other)
+in_group mix $programs/pollring $other $cg/free/cgroup.procs /tmp/touched
+soon "one that another group's process fills reads" "[ \$(reads $other) -gt $((before + 20)) ]"
+echo "total bps=1000" >$g/memio.limit
+quiet "... and begins nothing when its own group is stopped" $other
+rm -f /tmp/touched
+soon "... nor does it keep others from its ring" "[ -e /tmp/touched ]"
+poller=$(grep -ls '^iou-sqp' /proc/$pid/task/*/comm)
+pid=${poller#/proc/*/task/} pid=${pid%/comm}
+before=$(ticks)
+quiet "... and still does not" $other
+yes "... in which it uses no CPU" "[ \$(($(ticks) - before)) -le 1 ]"
+pid=${poller#/proc/} pid=${pid%%/*}
+kill -KILL $pid
+soon "... and can be killed" "! [ -e /proc/$pid/stat ] || grep -q ') Z' /proc/$pid/stat"
+wait $pid 2>/dev/null || :
+yes "memory pressure knows nothing of all that" "[ \"\$(pressure)\" = \"$pressure\" ]"
+
+for i in 1 2 3 4 5 6 7 8 9 10; do in_group mix sleep 1000; done
+echo 1 >$g/cgroup.kill
+soon "cgroup.kill empties the group" "grep -q 'populated 0' $g/cgroup.events"
+yes "and it can be removed" "rmdir $g"
+}
+stops() { all_stops >"$out/stopped" 2>&1; }
+
+shift 2
+for what; do $what; done
+END_GUEST
+# machine TEXT WHAT... -- OPTION...: its ledger is $tmp/ledger, what else there is in $tmp/out
+machine() {
+	local text=$1 what=()
+	shift
+	while [ "$1" != -- ]; do what+=("$1"); shift; done
+	shift
+	run_is "$text" 0 "$memio_top/ci/vm" --kernel "${MEMIO_TEST_KERNEL:-patched}" --nvme 1G \
+		--cpu-cache on "$@" --ledger "$tmp/ledger" --out "$tmp/out" -- \
+		bash "$tmp/guest" "$tmp/out" "$core" "${what[@]}"
+	[ "$status" = 0 ] || done_testing
+}
+ledger() { jq -r -L "$memio_top/ci/tests" "include \"ledger\"; inner(\"$1\") | $2 | floor" "$tmp/ledger"; }
+# grew NAME EVENT
+grew() {
+	awk -v n="$1" -v e="$2" '$1 == n ":begin" && $2 == e { a = $3 }
+		$1 == n ":end" && $2 == e { b = $3 }
+		END { print b - a }' "$tmp/out/events"
+}
+stopped_us() { grew "$1" throttled_usec; }
+# held NAME BPS JQ UNDERWAY [PERCENT]: bytes by the ledger, between the marks; in each of three
+# windows not too many, by 3 % or PERCENT, and not too few in one at least, as a timer that is
+# late by more than a period costs what is earned meanwhile.
+held() {
+	local got ns us most least i enough=0
+
+	for i in 1 2 3; do
+		got=$(ledger "$1.$i" "($3) * 64")
+		ns=$(ledger "$1.$i" .clock_ns)
+		us=$(stopped_us "$1.$i")
+		most=$(($2 * (100 + ${5:-3}) * (ns / 1000) / 100000000 + $4))
+		least=$(($2 * 97 * us / 100000000 - $4))
+		diag "$1.$i: $((got * 1000 / (ns / 1000000))) B/s of $2," \
+			"stopped for $((us * 100 / (ns / 1000))) % of the time; $got bytes, at least $least"
+		check "$1.$i: $got bytes by the ledger: not more than $most" [ "$got" -le $most ]
+		[ "$got" -lt $least ] || enough=$((enough + 1))
+	done
+	check "$1: nor too few: in $enough of 3" [ $enough -gt 0 ]
+}
+# met NAME BPS JQ: it is the limit
+met() {
+	local got
+
+	got=$(ledger "$1" "($3) * 64 * 1e9 / .clock_ns")
+	check "$1: $got B/s of $2 by the ledger: within 30/1000" \
+		[ $((got > $2 ? got - $2 : $2 - got)) -le $(($2 * 30 / 1000)) ]
+}
+# evaded KIND TAG BPS MORE [late]: it has no more than the limit, beyond MORE; and would have if there
+# were none. late: timers may be later than a period, which costs what is earned meanwhile
+evaded() {
+	local got most least free
+
+	free=$(ledger "free-$1" "$(tag "$2") * 64e9 / .clock_ns")
+	got=$(ledger "$1" "$(tag "$2") * 64")
+	most=$(ledger "$1" "$3 * 1.03e-9 * .clock_ns + $4")
+	diag "$1: $(ledger "$1" "$(tag "$2") * 64e9 / .clock_ns") B/s of $3; $free without a limit;" \
+		"stopped for $(stopped_us "$1") us of $(ledger "$1" '.clock_ns / 1000')"
+	check "$1: $got bytes by the ledger: not more than $most" [ "$got" -le "$most" ]
+	check "... of $free B/s that it has if it may" [ "$free" -gt $(($3 * 3 / 2)) ]
+	check "... and is stopped" [ "$(stopped_us "$1")" -gt 0 ]
+	# As long as it is it pays with all that it earns.
+	least=$(($(stopped_us "$1") * ($3 / 1000) * 97 / 100000 - $4))
+	[ -n "${5:-}" ] || check "... nor are they fewer than $least" [ "$got" -ge $least ]
+}
+# most_10ms NAME BPS JQ median|max: of the marks between those of NAME, by how many bytes what moves in
+# 10 ms is more than 105 % of what may; the most in 0.5 s, and of these the median or the most
+most_10ms() {
+	jq -r "def median: sort | .[length / 2 | floor];
+		(reduce .marks[] as \$m ({}; .[\$m.name] = \$m.clock_ns)) as \$at
+		| \$at[\"$1:begin\"] as \$from | \$at[\"$1:end\"] as \$to
+		| [.marks[] | select(.name == \"b\" and .clock_ns >= \$from and .clock_ns <= \$to)
+		   | [.clock_ns, ($3) * 64]] as \$m
+		| [range(\$m | length) as \$i
+		   | first(range(\$i + 1; \$m | length) | select(\$m[.][0] - \$m[\$i][0] >= 1e7)) as \$j
+		   | {part: ((\$m[\$i][0] - \$from) / 5e8 | floor),
+		      over: (\$m[\$j][1] - \$m[\$i][1] - 1.05e-9 * $2 * (\$m[\$j][0] - \$m[\$i][0]))}]
+		| if length < 100 then error(\"too few marks\") else . end
+		| group_by(.part) | map(map(.over) | max) | $4 | floor" "$tmp/ledger"
+}
+dev='(.devices["0000:00:03.0"] | .to_miss + .fill_lines + .wb_first)'
+# What a tag's task has missed, also in the kernel, and with it wrote back
+tag() { echo "(.tags[\"$1\"] | .user.l3_miss + .kernel.l3_miss)"; }
+M=$((1 << 20))
