@@ -31,7 +31,7 @@
  *
  * Only while it is needed
  *
- * A counter that memio has nobody else can use, and a read costs some 50 ns. So as with the
+ * A counter that memio has nobody else can use, and each switch reads it. So as with the
  * sampler (counters.c) somebody has to ask: who reads a file, traces memio_update, or has a
  * limit. memio_hold_ms after the last has asked, the static key is off and the events are
  * released. What was read meanwhile is on no account. The account goes to owners: when counting

@@ -697,8 +697,11 @@ static int trace_open(struct memio_trace *t)
 	smp_call_function_single(t->cpu, start_here, t, true);
 	if (t->event) {
 		perf_event_enable(t->event);
-		/* Somebody else has pinned what this would need. */
-		if (READ_ONCE(t->event->state) != PERF_EVENT_STATE_ACTIVE) {
+		/*
+		 * Somebody else has pinned what this would need. It is inactive for a moment
+		 * when others' events come or go on that CPU.
+		 */
+		if (READ_ONCE(t->event->state) < PERF_EVENT_STATE_INACTIVE) {
 			trace_halt(t);
 			return -ENOSPC;
 		}
@@ -918,7 +921,8 @@ static int set_one(struct memio_trace_settings *set, const char *key, const char
 	if (!strcmp(key, "bytes"))
 		return set_number(&set->bytes, value, 0, 1 << 20);
 	if (!strcmp(key, "period"))
-		return set_number(&set->period, value, 1, S32_MAX);
+		/* Neither perf nor, with PEBS, the processor has a record for each event. */
+		return set_number(&set->period, value, 2, S32_MAX);
 	if (!strcmp(key, "buffer"))
 		return set_number(&set->buffer, value, 64, 1 << 16);
 	if (!strcmp(key, "rate"))

@@ -2,14 +2,16 @@
 /*
  * Who may have a trace, and how much of it is pinned memory
  *
- * It takes CAP_PERFMON, and nothing else of root but a way into debugfs. The records are
- * made up here, so that no counter is needed.
+ * It takes CAP_PERFMON, and nothing else of root but a way into debugfs. A reader that waits is
+ * told when there is enough. The records are made up here, so that no counter is needed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/memio_trace.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
@@ -171,6 +174,50 @@ MEMIO_TEST(trace, pinned)
 	ASSERT_EQ(0, write_file(SETTINGS, text));
 	EXPECT_EQ(EPERM, as_user(perfmon, FREE_KIB * 1024 / PAGE, RING, O_RDWR));
 	EXPECT_EQ(0, as_user(perfmon, FREE_KIB * 1024 / PAGE + 1, RING, O_RDWR));
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+/* Long before the time is over, after which it would be looked at in any case */
+MEMIO_TEST(trace, wakes_its_reader)
+{
+	const unsigned int some = 256;
+	struct memio_trace_ring *ring;
+	struct pollfd p = { .events = POLLIN };
+	double before, took;
+
+	ASSERT_EQ(0, write_file(SETTINGS, MADE_UP "words=1024 buffer=64"));
+	p.fd = open(RING, O_RDWR);
+	ASSERT_LE(0, p.fd);
+	ring = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, p.fd, 0);
+	ASSERT_NE(MAP_FAILED, ring);
+	for (int i = 0; i < 3; i++) {
+		/* What there is has been read; now for more. */
+		__atomic_store_n(&ring->watermark, some, __ATOMIC_RELAXED);
+		__atomic_store_n(&ring->tail, __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE),
+				 __ATOMIC_RELEASE);
+		before = seconds();
+		EXPECT_EQ(1, poll(&p, 1, 20000));
+		took = seconds() - before;
+		EXPECT_EQ(POLLIN, p.revents);
+		EXPECT_LT(took, 10);
+		EXPECT_LE(some, __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) - ring->tail);
+		/* A thousand are made up in a second, of a word or two. */
+		EXPECT_GT(took, .05);
+	}
+	/* Nothing is to be read: it waits. */
+	__atomic_store_n(&ring->watermark, 1024, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->tail, __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE),
+			 __ATOMIC_RELEASE);
+	EXPECT_EQ(0, poll(&p, 1, 10));
+	munmap(ring, PAGE);
+	close(p.fd);
 }
 
 TEST_HARNESS_MAIN
