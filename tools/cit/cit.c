@@ -30,7 +30,8 @@ static void usage(FILE *to)
 	      "  io        uncore events by what devices move (--disk, --file, --host)\n"
 	      "  shared    uncore events by what a package's CPUs load and store, up to 16\n"
 	      "  verify    is this event of that category? Status 1 if one is not\n"
-	      "  curve     size, unit, block, offset (of buffers) or misprediction\n"
+	      "  curve     size (of buffers) or misprediction, of 15 events at the most; unit, block or\n"
+	      "            offset (in buffers), of one\n"
 	      "\n"
 	      "EVENT: a name or a pattern as list has them (none: all of the cores), rCODE, or\n"
 	      "PMU/term=value,.../\n"
@@ -129,9 +130,14 @@ static int curves(struct cit *cit, int argc, char **argv)
 		complain("curve: 'curve KIND EVENT...'; KIND is size, unit, block, offset or misprediction");
 		return STATUS_USAGE;
 	}
+	if (!curve_of(argv[0], argc - 1))
+		return STATUS_USAGE;
 	status = cit_ready(cit);
 	if (status == STATUS_OK)
 		status = add_events(&events, argc - 1, argv + 1);
+	/* A pattern may be of more. */
+	if (status == STATUS_OK && !curve_of(argv[0], events.n))
+		status = STATUS_USAGE;
 	if (status == STATUS_OK && !events_allowed(&list, 1))
 		status = CIT_UNABLE;
 	if (status == STATUS_OK)

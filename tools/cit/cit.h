@@ -150,6 +150,8 @@ void output(const struct cit *cit, const struct family *family, const struct eve
  * four times the last level; how many they are
  */
 size_t curve_sizes(const struct cit *cit, double *size, size_t most);
+/* curve_of: is there such a kind, for so many events? Complains if not. */
+bool curve_of(const char *kind, size_t events);
 int curve(const struct cit *cit, const char *kind, const struct events *events);
 int verify(const struct cit *cit, int argc, char **argv, const char *const *profiles,
 	   size_t n_profiles);

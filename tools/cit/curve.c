@@ -3,15 +3,16 @@
  * memio cit curve: the figures of Danalis et al. on this machine
  *
  *	size		events per load over buffer sizes (figures 12, 13)
- *	unit		the first event, for several distances of the loads (figure 14)
+ *	unit		one event, for several distances of the loads (figure 14)
  *	block		the same for blocks of so many pages, one after the other (figure 15)
- *	offset		the first event, for access patterns that begin each lap so many
- *			blocks later, around the first level's size (figures 16, 17)
+ *	offset		one event, for access patterns that begin each lap so many blocks
+ *			later, around the first level's size (figures 16, 17)
  *	misprediction	conditional branches per round, taken in all but one of k (figure 10)
  *
  * Each is a table: x in the first column, then a column for each series; those of buffers
  * end with nanoseconds per load. Above the table of sizes' steps are said: where a curve
- * crosses its middle.
+ * crosses its middle. A curve has all its points or is none: without a count that can be
+ * trusted there is no table.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -133,6 +134,26 @@ static double load_ns(const struct cit *cit, struct probe *probe)
 	return best;
 }
 
+/* Says of which events there is no count to be had; false if there is one */
+static bool all_counted(const struct events *events, const struct result *result)
+{
+	bool all = true;
+	size_t i;
+
+	for (i = 0; i < events->n; i++) {
+		const char *name = events->e[i].name;
+
+		if (result[i].absent)
+			complain("the kernel refuses the event %s: %s. 'memio cit list' has those of this processor; leave this one out",
+				 name, strerror(result[i].error));
+		else if (result[i].multiplexed)
+			complain("the event %s never had a counter for itself. Stop what else counts (perf; the watchdog: /proc/sys/kernel/nmi_watchdog), or leave it out",
+				 name);
+		all &= !result[i].absent && !result[i].multiplexed;
+	}
+	return all;
+}
+
 /* One point: slopes of all events, from column @first on */
 static bool point(const struct cit *cit, const struct events *events, size_t n, struct probe *probe,
 		  struct table *t, size_t first)
@@ -145,7 +166,7 @@ static bool point(const struct cit *cit, const struct events *events, size_t n, 
 	size_t i;
 
 	quiet.quiet = true;
-	good = measure(&quiet, &family, &some, result);
+	good = measure(&quiet, &family, &some, result) && all_counted(&some, result);
 	for (i = 0; i < n; i++)
 		t->y[first + i][t->rows] = result[i].fit[0].valid ? result[i].fit[0].slope : NAN;
 	free(result);
@@ -192,7 +213,7 @@ static bool add_walk(const struct cit *cit, const struct events *events, size_t 
 
 static bool curve_size(const struct cit *cit, const struct events *events, struct table *t)
 {
-	const size_t n = events->n < SERIES - 1 ? events->n : SERIES - 1;
+	const size_t n = events->n;
 	double size[ROWS];
 	size_t i, rows = curve_sizes(cit, size, ROWS);
 
@@ -213,9 +234,9 @@ static bool curve_size(const struct cit *cit, const struct events *events, struc
 	return true;
 }
 
-/* The first event, for several of something, over sizes */
-static bool curve_several(const struct cit *cit, const struct events *events, struct table *t,
-			  const unsigned int *value, size_t n, const char *name)
+/* One event, for several of something, over sizes */
+static bool several(const struct cit *cit, const struct events *events, struct table *t,
+		    const unsigned int *value, size_t n, const char *name)
 {
 	const bool units = !strcmp(t->kind, "unit");
 	double size[ROWS];
@@ -236,6 +257,20 @@ static bool curve_several(const struct cit *cit, const struct events *events, st
 		}
 	}
 	return true;
+}
+
+static bool curve_unit(const struct cit *cit, const struct events *events, struct table *t)
+{
+	static const unsigned int units[] = { 64, 128, 256, 512 };
+
+	return several(cit, events, t, units, 4, "B apart");
+}
+
+static bool curve_block(const struct cit *cit, const struct events *events, struct table *t)
+{
+	static const unsigned int pages[] = { 1, 4, 16, 32, 64, 128 };
+
+	return several(cit, events, t, pages, 6, "pages per block");
 }
 
 static bool curve_offset(const struct cit *cit, const struct events *events, struct table *t)
@@ -271,7 +306,7 @@ static bool curve_offset(const struct cit *cit, const struct events *events, str
 static bool curve_misprediction(const struct cit *cit, const struct events *events,
 				struct table *t)
 {
-	const size_t n = events->n < SERIES - 1 ? events->n : SERIES - 1;
+	const size_t n = events->n;
 	struct probe probe = branch_misprediction;
 	unsigned int k;
 	size_t i;
@@ -381,34 +416,62 @@ static bool plot(const struct table *t, const char *file)
 	return gnuplot_close(&g);
 }
 
-int curve(const struct cit *cit, const char *kind, const struct events *events)
+/* The last of the series is no event. */
+#define MOST	(SERIES - 1)
+
+static const struct kind {
+	const char *name, *x_name;
+	bool (*run)(const struct cit *cit, const struct events *events, struct table *t);
+	size_t events;			/* at the most */
+	bool log_x;
+} kinds[] = {
+	{ "size", "bytes", curve_size, MOST, true },
+	{ "unit", "bytes", curve_unit, 1, true },
+	{ "block", "bytes", curve_block, 1, true },
+	{ "offset", "bytes", curve_offset, 1, false },
+	{ "misprediction", "k", curve_misprediction, MOST, false },
+};
+
+static const struct kind *kind_of(const char *name)
 {
-	static const unsigned int units[] = { 64, 128, 256, 512 };
-	static const unsigned int pages[] = { 1, 4, 16, 32, 64, 128 };
-	struct table *t = calloc(1, sizeof(*t));
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(kinds[i].name, name))
+			return &kinds[i];
+	complain("no curve '%s': size, unit, block, offset, misprediction", name);
+	return NULL;
+}
+
+bool curve_of(const char *name, size_t events)
+{
+	const struct kind *kind = kind_of(name);
+
+	if (!kind || events <= kind->events)
+		return kind;
+	if (kind->events == 1)
+		complain("curve %s: of one event, and these are %zu; 'curve size' shows several in one table",
+			 name, events);
+	else
+		complain("curve %s: of %zu events at the most, and these are %zu", name,
+			 kind->events, events);
+	return false;
+}
+
+int curve(const struct cit *cit, const char *name, const struct events *events)
+{
+	const struct kind *kind;
+	struct table *t;
 	bool good;
 
-	t->kind = kind;
-	t->x_name = "bytes";
-	t->log_x = true;
-	if (!strcmp(kind, "size")) {
-		good = curve_size(cit, events, t);
-	} else if (!strcmp(kind, "unit")) {
-		good = curve_several(cit, events, t, units, 4, "B apart");
-	} else if (!strcmp(kind, "block")) {
-		good = curve_several(cit, events, t, pages, 6, "pages per block");
-	} else if (!strcmp(kind, "offset")) {
-		t->log_x = false;
-		good = curve_offset(cit, events, t);
-	} else if (!strcmp(kind, "misprediction")) {
-		t->log_x = false;
-		t->x_name = "k";
-		good = curve_misprediction(cit, events, t);
-	} else {
-		complain("no curve '%s': size, unit, block, offset, misprediction", kind);
-		free(t);
+	if (!curve_of(name, events->n))
 		return STATUS_USAGE;
-	}
+	kind = kind_of(name);
+	t = calloc(1, sizeof(*t));
+	t->kind = name;
+	t->x_name = kind->x_name;
+	t->log_x = kind->log_x;
+	good = kind->run(cit, events, t);
 	if (good) {
 		if (cit->json) {
 			print_json(t);
