@@ -207,6 +207,10 @@ static int just_calibrate(const struct active *a)
 	struct lock lock = { .fd = -1 };
 	int status;
 
+	if (a->metric && !strcmp(a->metric, "misses") && !counters_here(a)) {
+		complain("--metric misses: there are no counters of them here; time or cpu");
+		return STATUS_FAILED;
+	}
 	if (a->file && !run_lock(a->file, &lock))
 		return STATUS_FAILED;
 	status = calibrate_it(a);
@@ -293,7 +297,7 @@ static const struct {
 	{ OPT_FRESH, RUN | CALIBRATE, NULL },
 	{ OPT_CALIBRATION, RUN, NULL },
 	{ OPT_QUICK, MEASURES, NULL },
-	{ OPT_METRIC, RUN | PREDICT | PLOT, NULL },
+	{ OPT_METRIC, RUN | CALIBRATE | PREDICT | PLOT, NULL },
 	{ OPT_THRESHOLD, RUN, NULL },
 	{ OPT_PROCESSES, RUN, NULL },
 	{ OPT_CORES, MEASURES, NULL },

@@ -167,6 +167,7 @@ struct calibration {
 	 */
 	double total, taken[BANDWIDTH_MAX + 1], left[BANDWIDTH_MAX + 1];
 	double pace;				/* as in struct active */
+	bool by_rate;				/* times meant something */
 	/* One BWThr beside so many CSThr, one CSThr beside so many BWThr */
 	struct effect bandwidth_beside[STORAGE_MAX + 1], storage_beside[BANDWIDTH_MAX + 1];
 	/* So many of them leave the other kind alone, as far as it was looked at */

@@ -10,7 +10,8 @@
  *			the cache that it had (model.h, LRU). The mean over all is taken, and
  *			their spread says how far it can be relied on.
  *	each other	one BWThr beside CSThr, and the other way round (figures 7 and 8):
- *			who misses more often then is robbed of what the other is not to touch
+ *			who misses more often then is robbed of what the other is not to touch;
+ *			and CSThr that miss much themselves take bandwidth
  *
  * Bandwidth is what the memory moves, to it and from it, as all of it is taken from others. The
  * paper counts what programs ask for: 64 bytes for a miss of a BWThr, which dirties its lines,
@@ -186,6 +187,7 @@ static bool usage_in_window(const struct active *a, struct interference *in, enu
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	const double window_ns = a->pace ? PACED_NS : WINDOW_NS;
+	const enum kind other = kind == STORAGE ? BANDWIDTH : STORAGE;
 	struct usage all[KINDS] = { 0 };
 	bool enough;
 	unsigned int k;
@@ -211,6 +213,7 @@ static bool usage_in_window(const struct active *a, struct interference *in, enu
 	} while (!enough || all[kind].ns < window_ns);
 	e->rate = all[kind].done / all[kind].ns * 1e9;
 	e->misses = all[kind].misses < 0 ? -1 : all[kind].misses / all[kind].done;
+	e->others = all[other].misses < 0 ? -1 : all[other].misses / all[kind].done;
 	return true;
 }
 
@@ -240,6 +243,12 @@ static bool look_at(const struct active *a, unsigned int storage, unsigned int b
 	good = usage_in_window(a, in, kind, e);
 	interference_stop(in);
 	return good;
+}
+
+/* How a BWThr is judged */
+static unsigned int of_bandwidth(const struct calibration *c)
+{
+	return OF_BANDWIDTH | (c->pace ? PACED : 0) | (c->by_rate ? BY_RATE : 0);
 }
 
 static bool bandwidths(const struct active *a, struct calibration *c, struct progress *p)
@@ -281,8 +290,8 @@ static bool bandwidths(const struct active *a, struct calibration *c, struct pro
 		if (!look_at(a, 1, i, false, STORAGE, &c->storage_beside[i]))
 			return false;
 	}
-	c->clean_storage = effects_clean(c->bandwidth_beside, c->storage, c->pace);
-	c->clean_bandwidth = effects_clean(c->storage_beside, c->bandwidth, false);
+	c->clean_storage = effects_clean(c->bandwidth_beside, c->storage, of_bandwidth(c));
+	c->clean_bandwidth = effects_clean(c->storage_beside, c->bandwidth, 0);
 	return true;
 }
 
@@ -359,6 +368,7 @@ bool calibrate(const struct active *a, struct calibration *c)
 		c->storage_beside[i] = EFFECT_UNKNOWN;
 	memcpy(c->bytes, a->at.bytes, sizeof(c->bytes));
 	c->pace = a->pace;
+	c->by_rate = !a->metric || strcmp(a->metric, "misses");
 	c->storage = least(a->storage, cores);
 	c->bandwidth = least(a->bandwidth, cores);
 	pin_to_cpu(a->at.command[0]);
@@ -402,11 +412,11 @@ static void misses_text(double misses, char text[16])
 
 /* Of those that are more than @clean */
 static const char *of_more(const struct effect *beside, unsigned int clean, unsigned int most,
-			   bool paced)
+			   unsigned int how)
 {
 	if (clean >= most)
 		return "";
-	switch (effect_judge(&beside[0], &beside[clean + 1], paced)) {
+	switch (effect_judge(&beside[0], &beside[clean + 1], how)) {
 	case NOT_MEASURED:
 		return " (more were not looked at)";
 	case NOT_COUNTED:
@@ -446,8 +456,10 @@ void calibration_print(const struct active *a, const struct calibration *c)
 		if (!effect_known(&c->bandwidth_beside[i]))
 			continue;
 		misses_text(c->bandwidth_beside[i].misses, x);
-		printf("  1 BWThr beside %u CSThr: %8.2f %8s\n", i,
-		       c->bandwidth_beside[i].rate / 1e6, x);
+		misses_text(i ? c->bandwidth_beside[i].others : -1, y);
+		printf("  1 BWThr beside %u CSThr: %8.2f %8s%s%s\n", i,
+		       c->bandwidth_beside[i].rate / 1e6, x, *y == '-' ? "" : "; by all CSThr ",
+		       *y == '-' ? "" : y);
 	}
 	for (i = 0; i <= c->bandwidth; i++) {
 		if (!effect_known(&c->storage_beside[i]))
@@ -458,9 +470,10 @@ void calibration_print(const struct active *a, const struct calibration *c)
 	}
 	printf("Told apart: up to %u CSThr leave the bandwidth alone%s, up to %u BWThr the cache%s\n",
 	       c->clean_storage,
-	       of_more(c->bandwidth_beside, c->clean_storage, c->storage, c->pace),
+	       of_more(c->bandwidth_beside, c->clean_storage, c->storage,
+		       of_bandwidth(c)),
 	       c->clean_bandwidth,
-	       of_more(c->storage_beside, c->clean_bandwidth, c->bandwidth, false));
+	       of_more(c->storage_beside, c->clean_bandwidth, c->bandwidth, 0));
 }
 
 /* Of those that are more than @clean; @check: how it would be looked at, or NULL */
@@ -503,12 +516,13 @@ bool kinds_are_apart(const struct active *a, const struct calibration *c)
 		warn_of("CSThr", "bandwidth", c->clean_storage,
 			room && !c->bandwidth ? "--bandwidth 1" : NULL,
 			effect_judge(&c->bandwidth_beside[0],
-				     &c->bandwidth_beside[c->clean_storage + 1], c->pace));
+				     &c->bandwidth_beside[c->clean_storage + 1],
+				     of_bandwidth(c)));
 	if (bandwidth)
 		warn_of("BWThr", "cache", c->clean_bandwidth,
 			room && !c->storage ? "--storage 1" : NULL,
 			effect_judge(&c->storage_beside[0],
-				     &c->storage_beside[c->clean_bandwidth + 1], false));
+				     &c->storage_beside[c->clean_bandwidth + 1], 0));
 	return !storage && !bandwidth;
 }
 

@@ -61,7 +61,8 @@ static json_t *effect_json(const struct effect *e)
 {
 	if (!effect_known(e))
 		return json_null();
-	return json_pack("{s:f, s:o}", "accesses_s", e->rate, "misses", count(e->misses));
+	return json_pack("{s:f, s:o, s:o}", "accesses_s", e->rate, "misses", count(e->misses),
+			 "misses_of_others", count(e->others));
 }
 
 static bool effect_load(json_t *j, struct effect *e)
@@ -70,6 +71,7 @@ static bool effect_load(json_t *j, struct effect *e)
 	if (json_is_null(j))
 		return true;
 	e->misses = counted(j, "misses");
+	e->others = counted(j, "misses_of_others");
 	return !json_unpack(j, "{s:F}", "accesses_s", &e->rate);
 }
 
@@ -97,8 +99,9 @@ json_t *calibration_json(const struct calibration *c)
 		json_array_append_new(storage, storage_json(c, i));
 	for (i = 0; i <= c->bandwidth; i++)
 		json_array_append_new(bandwidth, bandwidth_json(c, i));
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i}",
-			 "misses_by", c->counters ? "counters" : "time", "caches", caches,
+	return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:i, s:i}",
+			 "misses_by", c->counters ? "counters" : "time", "judged_by_rate",
+			 c->by_rate, "caches", caches,
 			 "bandwidth_bytes_s", count(c->total ?: -1), "pace_bytes_s",
 			 count(c->pace ?: -1), "storage", storage, "bandwidth", bandwidth,
 			 "clean_storage", c->clean_storage, "clean_bandwidth", c->clean_bandwidth);
@@ -124,6 +127,7 @@ static bool calibration_from(json_t *j, struct calibration *c)
 	if (pace && !json_is_null(pace) && !json_is_number(pace))
 		return false;
 	c->pace = json_number_value(pace);
+	c->by_rate = json_is_true(json_object_get(j, "judged_by_rate"));
 	c->total = json_number_value(total);
 	c->counters = !strcmp(by, "counters");
 	c->storage = json_array_size(storage) - 1;

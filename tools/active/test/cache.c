@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../effect.h"
 #include "../model.h"
 #include "llc.h"
 #include "random.h"
@@ -29,6 +30,8 @@
 #define PRIME	2654435761ull
 #define PAGE_LINES 64
 
+/* What the machine says that its last cache has */
+static uint64_t claimed = LLC;
 static struct llc_slice slice[SLICES];
 static struct priv_cache core[CORES];
 
@@ -154,7 +157,8 @@ static struct actor actor_new(unsigned int at, int kind, const struct pattern *p
 {
 	return (struct actor) {
 		.core = at, .kind = kind, .pattern = p, .state = RANDOM_SEED + at,
-		.lines = (kind == PROBE ? p->bytes : kind == CS ? LLC / 5 : 2 * LLC) / LINE_BYTES,
+		.lines = (kind == PROBE ? p->bytes : kind == CS ? claimed / 5 :
+			  2 * claimed) / LINE_BYTES,
 	};
 }
 
@@ -290,9 +294,10 @@ static void figure_6(void)
 	}
 }
 
-/* How often one misses beside so many of the other kind */
-static double misses_beside(int kind, int other, unsigned int others, unsigned int passes)
+/* How often one misses beside so many of the other kind, and these for each that it does */
+static struct effect beside(int kind, int other, unsigned int others, unsigned int passes)
 {
+	struct effect e = { .rate = 1 };
 	struct actor a[CORES];
 	unsigned int i;
 
@@ -304,24 +309,37 @@ static double misses_beside(int kind, int other, unsigned int others, unsigned i
 	forget(a, others + 1);
 	run(a, others + 1, passes * a[0].lines, 1);
 	machine_free();
-	printf("# %5u %9.4f\n", others, misses(&a[0]));
-	return misses(&a[0]);
+	e.misses = misses(&a[0]);
+	for (i = 1; i <= others; i++)
+		e.others += (double)a[i].missed / a[0].made;
+	printf("# %5u %9.4f %9.4f\n", others, e.misses, e.others);
+	return e;
 }
 
 static void figures_7_and_8(void)
 {
+	struct effect of_bw[CORES];
 	double missed[CORES];
 	unsigned int k;
 
-	puts("# misses of one BWThr beside so many CSThr");
+	puts("# misses of one BWThr beside so many CSThr, and theirs");
 	for (k = 0; k < CORES; k++) {
-		missed[k] = misses_beside(BW, CS, k, 2);
-		check(missed[k] > 0.99, "one BWThr beside %u CSThr misses each time: %.4f", k,
-		      missed[k]);
+		of_bw[k] = beside(BW, CS, k, 2);
+		check(of_bw[k].misses > 0.99, "one BWThr beside %u CSThr misses each time: %.4f", k,
+		      of_bw[k].misses);
 	}
+	k = effects_clean(of_bw, CORES - 1, OF_BANDWIDTH);
+	check(k >= 3, "%u CSThr leave the bandwidth alone", k);
+	claimed = 5 * LLC;
+	puts("# the same, where there is a fifth of the cache that the machine says");
+	for (k = 0; k < 3; k++)
+		of_bw[k] = beside(BW, CS, k, 2);
+	check(effects_clean(of_bw, 2, OF_BANDWIDTH) == 0, "none does, of a cache five times as large as there is: %.2f",
+	      of_bw[1].others);
+	claimed = LLC;
 	puts("# misses of one CSThr beside so many BWThr");
 	for (k = 0; k < CORES; k++)
-		missed[k] = misses_beside(CS, BW, k, 20);
+		missed[k] = beside(CS, BW, k, 20).misses;
 	check(missed[0] < 0.01 && missed[1] < 0.1 && missed[2] < 0.2,
 	      "one CSThr keeps its buffer beside none, one, two BWThr: %.3f, %.3f, %.3f",
 	      missed[0], missed[1], missed[2]);

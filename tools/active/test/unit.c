@@ -474,27 +474,41 @@ static void bounds(void)
 static void effects(void)
 {
 	/* Alone, and beside one, two, three */
-	static const struct effect counted[] = { { 9, 0.01 }, { 5, 0.1 }, { 5, 0.3 }, { 5, 0.01 } };
-	static const struct effect timed[] = { { 9, -1 }, { 8.5, -1 }, { 6, -1 }, { 9, -1 } };
-	static const struct effect lost[] = { { 9, 0.01 }, { 9, -1 }, { 9, 0.01 } };
-	static const struct effect late[] = { { 9, -1 }, { 9, 0.01 } };
-	static const struct effect none[] = { { 9, 0.01 }, EFFECT_UNKNOWN };
+	static const struct effect counted[] = { { 9, 0.01, 0 }, { 5, 0.1, 1 },
+						 { 5, 0.3, 2 }, { 5, 0.01, 3 } };
+	static const struct effect timed[] = { { 9, -1, -1 }, { 8.5, -1, -1 }, { 6, -1, -1 }, { 9, -1, -1 } };
+	static const struct effect lost[] = { { 9, 0.01, 0 }, { 9, -1, -1 }, { 9, 0.01, 0 } };
+	static const struct effect late[] = { { 9, -1, -1 }, { 9, 0.01, 0 } };
+	/* A BWThr misses each time: of three that take its bandwidth, and of two that take little */
+	static const struct effect starved[] = { { 9, 1, 0 }, { 3, 1, 3 } };
+	static const struct effect slower[] = { { 9, 1, 0 }, { 3, 1, 0.3 } };
+	static const struct effect uncounted[] = { { 9, 1, 0 }, { 9, 1, -1 } };
+	static const struct effect none[] = { { 9, 0.01, 0 }, EFFECT_UNKNOWN };
 
-	check(effects_clean(counted, 3, false) == 1, "by misses: one leaves it alone, two do not");
-	check(effects_clean(counted, 1, false) == 1, "... of one that was looked at");
-	check(effects_clean(timed, 3, false) == 1, "by time, without counters: the same");
-	check(effect_judge(&counted[0], &counted[2], false) == IS_DISTURBED, "... which is said");
-	check(effect_judge(&lost[0], &lost[1], false) == NOT_COUNTED &&
-	      !effects_clean(lost, 2, false), "a counter that is lost beside others says nothing");
-	check(effect_judge(&late[0], &late[1], false) == NOT_COUNTED,
+	check(effects_clean(counted, 3, 0) == 1, "by misses: one leaves it alone, two do not");
+	check(effects_clean(counted, 1, 0) == 1, "... of one that was looked at");
+	check(effects_clean(timed, 3, 0) == 1, "by time, without counters: the same");
+	check(effect_judge(&counted[0], &counted[2], 0) == IS_DISTURBED, "... which is said");
+	check(effect_judge(&lost[0], &lost[1], 0) == NOT_COUNTED &&
+	      !effects_clean(lost, 2, 0), "a counter that is lost beside others says nothing");
+	check(effect_judge(&late[0], &late[1], 0) == NOT_COUNTED,
 	      "... nor one that was not there alone");
-	check(effect_judge(&none[0], &none[1], false) == NOT_MEASURED &&
-	      effect_judge(&none[1], &none[0], false) == NOT_MEASURED,
+	check(effect_judge(&none[0], &none[1], 0) == NOT_MEASURED &&
+	      effect_judge(&none[1], &none[0], 0) == NOT_MEASURED,
 	      "what was not measured says nothing");
-	check(effect_judge(&timed[0], &timed[3], true) == AT_PACE && !effects_clean(timed, 3, true),
+	check(effect_judge(&timed[0], &timed[3], PACED) == AT_PACE && !effects_clean(timed, 3, PACED),
 	      "who keeps a pace is no slower, whatever is done to it");
-	check(effect_judge(&timed[0], &timed[2], true) == IS_DISTURBED, "... but if it does not");
-	check(effects_clean(counted, 3, true) == 1, "... and its misses tell");
+	check(effect_judge(&timed[0], &timed[2], PACED) == IS_DISTURBED, "... but if it does not");
+	check(effects_clean(counted, 3, PACED) == 1, "... and its misses tell");
+	check(effect_judge(&starved[0], &starved[1], OF_BANDWIDTH) == IS_DISTURBED &&
+	      !effects_clean(starved, 1, OF_BANDWIDTH),
+	      "who misses each time is disturbed by others that miss much, which counts");
+	check(effect_judge(&slower[0], &slower[1], OF_BANDWIDTH) == LEFT_ALONE,
+	      "... not by those that don't, where times mean nothing");
+	check(effect_judge(&slower[0], &slower[1], OF_BANDWIDTH | BY_RATE) == IS_DISTURBED,
+	      "... but where they do, as it gets less done");
+	check(effect_judge(&uncounted[0], &uncounted[1], OF_BANDWIDTH) == NOT_COUNTED,
+	      "... and nothing is known where theirs were not counted");
 }
 
 /* ---- memory ---- */
