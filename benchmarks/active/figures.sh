@@ -7,7 +7,8 @@
 #	figure_5	distribution, buffer in caches; misses while warming up and measuring
 #			by counters, by the ledger; misses measured, expected, by equation 4
 #	figure_6 N	what 0, 1, ... CSThr leave of the cache, with N additions after each read:
-#			estimate, truth, standard deviation of the estimates, and how many. The
+#			estimate, truth, standard deviation of the estimates, how many, and the
+#			estimate by the inverse of equation 4; "-": not known. The
 #			truth is what is not theirs: as they read at random, their hits
 #			are the part of their buffers that is in the cache.
 #	figure_7, figure_8	one BWThr beside 0, 1, ... CSThr, and the other way round: how
@@ -38,12 +39,15 @@ figure_6() {
 	for k in 0 1 2 3 4 5; do
 		[ -e "$figures_dir/cache-$k-$1.json" ] || break
 		jq -r --argjson llc "$figures_llc" --argjson k $k '
+			def mean: if length > 0 and all(. != null) then add / length else null end;
 			[.[] | select(.hits < 0.9) | {estimate: (.capacity / $llc),
-				left: (1 - $k * (.held // 0) / 5)}]
-			| (map(.estimate) | add / length) as $mean
-			| [$mean, (map(.left) | add / length),
-			   (map((.estimate - $mean) | . * .) | add / ([length - 1, 1] | max) | sqrt), length]
-			| @tsv' "$figures_dir/cache-$k-$1.json"
+				left: (if $k == 0 then 1 elif .held == null then null
+					else 1 - $k * .held / 5 end), seed: (.capacity_seed / $llc)}]
+			| (map(.estimate) | mean) as $mean
+			| [$mean, (map(.left) | mean), (if $mean == null then null
+				else (map((.estimate - $mean) | . * .)) | add / ([length - 1, 1] | max) | sqrt end),
+			   length, (map(.seed) | mean)]
+			| map(. // "-") | @tsv' "$figures_dir/cache-$k-$1.json"
 	done
 }
 
