@@ -401,6 +401,59 @@ static bool add_matching(void *arg, const char *name, const char *text)
 	return true;
 }
 
+/* Calls @each for what the kernel itself names, of PMUs that libpfm4 may not know */
+static void all_sysfs(bool (*each)(void *arg, const char *name, const char *text), void *arg)
+{
+	struct dirent **pmus, **names;
+	int i, k, n = scandir(PMUS, &pmus, NULL, versionsort), m;
+
+	for (i = 0; i < n; i++) {
+		char path[512], name[600];
+
+		snprintf(path, sizeof(path), PMUS "/%s/events", pmus[i]->d_name);
+		m = *pmus[i]->d_name == '.' ? -1 : scandir(path, &names, NULL, alphasort);
+		for (k = 0; k < m; k++) {
+			const char *entry = names[k]->d_name;
+
+			snprintf(name, sizeof(name), "%s/%s/", pmus[i]->d_name, entry);
+			/* name.unit and name.scale describe the event beside them. */
+			if (!strchr(entry, '.'))
+				each(arg, name, "(sysfs)");
+			free(names[k]);
+		}
+		if (m >= 0)
+			free(names);
+		free(pmus[i]);
+	}
+	if (n >= 0)
+		free(pmus);
+}
+
+/* A pattern of uncore_imc is for all of uncore_imc_0, uncore_imc_1, ... */
+static bool matches_sysfs(const struct pattern *p, const char *name)
+{
+	char pmu[256], stem[256], of_all[900];
+	const char *terms = strchr(name, '/');
+
+	snprintf(pmu, sizeof(pmu), "%.*s", (int)(terms - name), name);
+	stem_of(pmu, stem, sizeof(stem));
+	snprintf(of_all, sizeof(of_all), "%s%s", stem, terms);
+	return matches(p, name) || matches(p, of_all);
+}
+
+static bool add_sysfs_matching(void *arg, const char *name, const char *text)
+{
+	struct pattern *p = arg;
+
+	(void)text;
+	if (!matches_sysfs(p, name) || !add_sysfs(p->events, name))
+		return true;
+	p->found++;
+	if (known(p->events, &p->events->e[p->events->n - 1]))
+		free(p->events->e[--p->events->n].name);
+	return true;
+}
+
 static bool print_matching(void *arg, const char *name, const char *text)
 {
 	struct pattern *p = arg;
@@ -417,6 +470,12 @@ bool events_add(struct events *events, const char *name)
 	struct pattern p = { .events = events, .pattern = name };
 	int error = 0;
 
+	if (strchr(name, '/') && strpbrk(name, "*?[")) {
+		all_sysfs(add_sysfs_matching, &p);
+		if (!p.found)
+			complain("no event of " PMUS " matches '%s'; 'memio cit list' has them", name);
+		return p.found;
+	}
 	if (strchr(name, '/'))
 		return add_sysfs(events, name);
 	if (*name == 'r' && name[1] && strspn(name + 1, "0123456789abcdefABCDEF") ==
@@ -439,8 +498,9 @@ bool events_add(struct events *events, const char *name)
 
 		all_events(cores, add_matching, &p);
 		if (!p.found)
-			complain("no event of this processor%s matches '%s'; 'memio cit list' has them",
-				 cores ? "'s cores" : "", name);
+			complain("no event of this processor%s matches '%s'; 'memio cit list' has them%s",
+				 cores ? "'s cores" : "", name,
+				 cores ? "; a pattern for other PMUs has :: or / in it, as they are listed" : "");
 		return p.found;
 	}
 	if (add_named(events, name, &error))
@@ -457,34 +517,6 @@ void events_free(struct events *events)
 	events->e = NULL;
 }
 
-/* What the kernel itself names, of PMUs that libpfm4 may not know */
-static void list_sysfs(struct pattern *p)
-{
-	struct dirent **pmus, **names;
-	int i, k, n = scandir(PMUS, &pmus, NULL, versionsort), m;
-
-	for (i = 0; i < n; i++) {
-		char path[512], name[600];
-
-		snprintf(path, sizeof(path), PMUS "/%s/events", pmus[i]->d_name);
-		m = *pmus[i]->d_name == '.' ? -1 : scandir(path, &names, NULL, alphasort);
-		for (k = 0; k < m; k++) {
-			const char *entry = names[k]->d_name;
-
-			snprintf(name, sizeof(name), "%s/%s/", pmus[i]->d_name, entry);
-			/* name.unit and name.scale describe the event beside them. */
-			if (!strchr(entry, '.'))
-				print_matching(p, name, "(sysfs)");
-			free(names[k]);
-		}
-		if (m >= 0)
-			free(names);
-		free(pmus[i]);
-	}
-	if (n >= 0)
-		free(pmus);
-}
-
 bool events_list(FILE *to, const char *pattern)
 {
 	struct pattern p = { .to = to, .pattern = pattern };
@@ -492,7 +524,7 @@ bool events_list(FILE *to, const char *pattern)
 	if (!ready())
 		return false;
 	all_events(false, print_matching, &p);
-	list_sysfs(&p);
+	all_sysfs(print_matching, &p);
 	if (!p.found)
 		complain(pattern ? "nothing matches '%s'" : "no events are known here%s",
 			 pattern ? pattern : "");
