@@ -124,23 +124,44 @@ static uint64_t power_of_two(uint64_t n)
 	return p;
 }
 
-/* A power of two that is well inside of level @level, and well outside of those before */
-static uint64_t plateau(const struct cit *cit, uint64_t level)
+/*
+ * Between two levels: near their geometric mean, at least half as large again as the
+ * smaller one and no more than half of the larger one. From six times the smaller one on
+ * there always is such a power of two, below three times never.
+ */
+uint64_t cache_plateau(const struct cit *cit, unsigned int level)
 {
 	const uint64_t *c = cit->cache_bytes;
+	uint64_t bytes;
 
 	if (!level)
 		return power_of_two(c[0] / 2);
 	if (level == CIT_LEVELS)
 		return power_of_two(8 * c[CIT_LEVELS - 1] - 1);
-	return power_of_two(sqrt((double)c[level - 1] * c[level]));
+	bytes = power_of_two(sqrt((double)c[level - 1] * c[level]));
+	if (bytes < c[level - 1] + c[level - 1] / 2)
+		bytes *= 2;
+	return bytes <= c[level] / 2 ? bytes : 0;
+}
+
+/* The same for a probe; 0 after it was said why there is none */
+static uint64_t plateau(const struct probe *probe, const struct cit *cit, unsigned int level)
+{
+	const uint64_t bytes = cache_plateau(cit, level), *c = cit->cache_bytes;
+
+	if (!bytes)
+		complain("%s is left out: with an L%u of %llu KiB and an L%u of %llu no buffer is well outside of one and well inside of the other",
+			 probe->name, level, (unsigned long long)c[level - 1] >> 10, level + 1,
+			 (unsigned long long)c[level] >> 10);
+	return bytes;
 }
 
 /* ---- loads ---- */
 
 static bool load_setup(struct probe *probe, const struct cit *cit)
 {
-	struct chase *c = chase_new(plateau(cit, probe->arg), cit->unit_bytes, 0, false);
+	const uint64_t bytes = plateau(probe, cit, probe->arg);
+	struct chase *c = bytes ? chase_new(bytes, cit->unit_bytes, 0, false) : NULL;
 
 	probe->data = c;
 	if (c)
@@ -150,7 +171,7 @@ static bool load_setup(struct probe *probe, const struct cit *cit)
 
 static bool order_setup(struct probe *probe, const struct cit *cit)
 {
-	struct chase *c = chase_new(plateau(cit, CIT_LEVELS), LINE, 0, true);
+	struct chase *c = chase_new(cache_plateau(cit, CIT_LEVELS), LINE, 0, true);
 
 	probe->data = c;
 	return c;
@@ -208,7 +229,8 @@ static bool store_run(struct probe *probe, uint64_t n)
 
 static bool store_setup(struct probe *probe, const struct cit *cit)
 {
-	struct stores *s = stores_new(plateau(cit, probe->arg), cit->unit_bytes);
+	const uint64_t bytes = plateau(probe, cit, probe->arg);
+	struct stores *s = bytes ? stores_new(bytes, cit->unit_bytes) : NULL;
 
 	probe->data = s;
 	if (s)
@@ -230,7 +252,7 @@ static void store_teardown(struct probe *probe)
 
 static bool small_setup(struct probe *probe, const struct cit *cit)
 {
-	probe->data = stores_new(plateau(cit, 0), cit->unit_bytes);
+	probe->data = stores_new(cache_plateau(cit, 0), cit->unit_bytes);
 	return probe->data;
 }
 
@@ -504,6 +526,7 @@ const struct family *cache_family(void)
 	family = (struct family) {
 		.name = "cache",
 		.unit = "access",
+		.levels = CIT_LEVELS,
 		.probe = probe,
 		.probes = PROBES,
 		.category = category,

@@ -53,7 +53,7 @@ struct events {
 
 /*
  * events_add: by name, by pattern (those of the processor's cores that match; with :: in it
- * those of any PMU), raw (rXXXX) or pmu/term=value,.../. Complains and returns false if
+ * those of any PMU, with / those that sysfs names), raw (rXXXX) or pmu/term=value,.../. Complains and returns false if
  * there is none.
  */
 bool events_add(struct events *events, const char *name);
@@ -70,7 +70,7 @@ struct cit {
 	int at;				/* where the events are counted: measure() says it */
 	unsigned int repetitions;
 	unsigned int group;		/* events that are counted at once, at the most */
-	uint64_t cache_bytes[CIT_LEVELS];
+	uint64_t cache_bytes[CIT_LEVELS];	/* 0: there is no such level, or nobody knows */
 	unsigned int unit_bytes;	/* distance of the loads of a chase */
 	const char *disk, *file, *host;	/* IO: what to move data with */
 	bool overwrite;
@@ -80,6 +80,11 @@ struct cit {
 
 /* cit_ready: finds the CPUs and caches; another status than OK, and a complaint, if it can't */
 int cit_ready(struct cit *cit);
+/* cit_levels: of caches, whose sizes are known; cit_last_level: the size of the last of them */
+unsigned int cit_levels(const struct cit *cit);
+uint64_t cit_last_level(const struct cit *cit);
+/* cit_caches: are there so many? Complains if not; @what wants them. */
+bool cit_caches(const struct cit *cit, unsigned int levels, const char *what);
 
 /* ---- probes ---- */
 
@@ -98,6 +103,7 @@ struct probe {
 
 struct family {
 	const char *name, *unit;	/* what a slope is per */
+	unsigned int levels;		/* of caches that it makes use of */
 	struct probe *probe;
 	size_t probes;
 	const struct category *category;
@@ -118,6 +124,11 @@ struct chase *chase_new(uint64_t bytes, unsigned int unit_bytes, unsigned int bl
 			bool in_order);
 void chase_run(struct chase *chase, uint64_t loads);
 uint64_t chase_units(const struct chase *chase);
+/*
+ * cache_plateau: the size of a buffer, a power of two, that is well inside of level @level
+ * (CIT_LEVELS: memory) and well outside of the one before. 0: there is none.
+ */
+uint64_t cache_plateau(const struct cit *cit, unsigned int level);
 void chase_free(struct chase *chase);
 
 /* shared_cpus: up to @most of those allowed that are in the package of cit->at */

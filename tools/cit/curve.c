@@ -191,8 +191,8 @@ size_t curve_sizes(const struct cit *cit, double *size, size_t most)
 	size_t n = 0;
 	uint64_t s;
 
-	for (s = least > BLOCK ? least : BLOCK; s <= 4 * cit->cache_bytes[CIT_LEVELS - 1] &&
-	     n + 1 < most; s *= 2) {
+	for (s = least > BLOCK ? least : BLOCK; s <= 4 * cit_last_level(cit) && n + 1 < most;
+	     s *= 2) {
 		const uint64_t between = (s + s / 2) & ~(BLOCK - 1);
 
 		size[n++] = s;
@@ -423,13 +423,14 @@ static const struct kind {
 	const char *name, *x_name;
 	bool (*run)(const struct cit *cit, const struct events *events, struct table *t);
 	size_t events;			/* at the most */
+	unsigned int levels;		/* of caches, at least */
 	bool log_x;
 } kinds[] = {
-	{ "size", "bytes", curve_size, MOST, true },
-	{ "unit", "bytes", curve_unit, 1, true },
-	{ "block", "bytes", curve_block, 1, true },
-	{ "offset", "bytes", curve_offset, 1, false },
-	{ "misprediction", "k", curve_misprediction, MOST, false },
+	{ "size", "bytes", curve_size, MOST, 1, true },
+	{ "unit", "bytes", curve_unit, 1, 1, true },
+	{ "block", "bytes", curve_block, 1, 1, true },
+	{ "offset", "bytes", curve_offset, 1, 1, false },
+	{ "misprediction", "k", curve_misprediction, MOST, 0, false },
 };
 
 static const struct kind *kind_of(const char *name)
@@ -467,6 +468,8 @@ int curve(const struct cit *cit, const char *name, const struct events *events)
 	if (!curve_of(name, events->n))
 		return STATUS_USAGE;
 	kind = kind_of(name);
+	if (!cit_caches(cit, kind->levels, name))
+		return STATUS_FAILED;
 	t = calloc(1, sizeof(*t));
 	t->kind = name;
 	t->x_name = kind->x_name;

@@ -329,6 +329,7 @@ static const struct category category[] = {
 const struct family io_family = {
 	.name = "io",
 	.unit = "line",
+	.levels = CIT_LEVELS,
 	.probe = probe,
 	.probes = sizeof(probe) / sizeof(*probe),
 	.category = category,

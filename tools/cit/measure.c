@@ -98,6 +98,7 @@ static bool counters_there(void)
 
 int cit_ready(struct cit *cit)
 {
+	bool grow = true;
 	int i;
 
 	if (!counters_there())
@@ -121,17 +122,50 @@ int cit_ready(struct cit *cit)
 			cit->other = i;
 	if (!cit->cache_bytes[0])
 		find_caches(cit->cpu, cit->cache_bytes);
+	/* One that is no larger than the one before it is none. */
 	for (i = 0; i < CIT_LEVELS; i++) {
-		if (!cit->cache_bytes[i] || (i && cit->cache_bytes[i] <= cit->cache_bytes[i - 1])) {
-			complain("the sizes of the caches are not known here; say --caches L1,L2,L3, for example 32K,256K,20M");
-			return STATUS_FAILED;
-		}
+		grow &= cit->cache_bytes[i] && (!i || cit->cache_bytes[i] > cit->cache_bytes[i - 1]);
+		if (!grow)
+			cit->cache_bytes[i] = 0;
 	}
 	if (!pin_to_cpu(cit->cpu)) {
 		complain_errno("pinning to CPU %d", cit->cpu);
 		return STATUS_FAILED;
 	}
 	return STATUS_OK;
+}
+
+unsigned int cit_levels(const struct cit *cit)
+{
+	unsigned int n = 0;
+
+	while (n < CIT_LEVELS && cit->cache_bytes[n])
+		n++;
+	return n;
+}
+
+uint64_t cit_last_level(const struct cit *cit)
+{
+	const unsigned int n = cit_levels(cit);
+
+	return n ? cit->cache_bytes[n - 1] : 0;
+}
+
+bool cit_caches(const struct cit *cit, unsigned int levels, const char *what)
+{
+	const unsigned int n = cit_levels(cit);
+	const unsigned long long kib = 1024, l1 = cit->cache_bytes[0] / kib,
+				 l2 = cit->cache_bytes[1] / kib;
+
+	if (n >= levels)
+		return true;
+	if (n == 2)
+		complain("%s: three levels of caches are wanted, and this machine tells of two, %lluK and %lluK. If there is a third that it hides, say --caches %lluK,%lluK,SIZE. If there is none, say --caches %lluK,%lluK,%lluK: what is called L3 is then memory, L2M is what goes there, and nothing is said by L3H, L3M and L3R",
+			 what, l1, l2, l1, l2, l1, l2, 8 * l2);
+	else
+		complain("%s: the sizes of the caches are not known here; say --caches L1,L2,L3, for example 32K,256K,20M",
+			 what);
+	return false;
 }
 
 /* ---- a group of events that count together ---- */

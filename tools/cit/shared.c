@@ -148,8 +148,14 @@ static bool setup(struct probe *probe, const struct cit *cit)
 		free(t);
 		return false;
 	}
+	if (!(probe->arg & MEMORY) && power > llc / 2) {
+		complain("%s is left out: an L3 of %llu KiB is too small for a buffer that is well outside of an L2 of %llu",
+			 probe->name, (unsigned long long)llc >> 10, (unsigned long long)l2 >> 10);
+		free(t);
+		return false;
+	}
 	if (!(probe->arg & MEMORY) && n * power > llc / 2)
-		n = llc / 2 / power ? llc / 2 / power : 1;
+		n = llc / 2 / power;
 	t->store = probe->arg & STORE;
 	t->unit = cit->unit_bytes;
 	t->n = n;
@@ -200,6 +206,7 @@ static const struct category category[] = {
 const struct family shared_family = {
 	.name = "shared",
 	.unit = "line",
+	.levels = CIT_LEVELS,
 	.probe = probe,
 	.probes = sizeof(probe) / sizeof(*probe),
 	.category = category,
