@@ -75,6 +75,13 @@ static void prefetched(const struct family *f, const struct result *r)
 		       "", in_order);
 }
 
+static bool is_ahead(const struct family *f, const struct result *r)
+{
+	double apart, in_order;
+
+	return orders(f, r, &apart, &in_order) && counts_prefetches(apart, in_order);
+}
+
 static void json_prefetched(const struct family *f, const struct result *r)
 {
 	double apart, in_order;
@@ -147,8 +154,11 @@ static void json_event(const struct family *f, const struct event *e, const stru
 
 	fputs("{\"event\": ", stdout);
 	json_quoted(stdout, e->name);
-	printf(", \"config\": \"%#llx\", \"units\": %u, \"multiplexed\": %s, \"refused\": ",
-	       (unsigned long long)e->attr.config, e->units, r->multiplexed ? "true" : "false");
+	printf(", \"config\": \"%#llx\", \"config1\": \"%#llx\", \"config2\": \"%#llx\"",
+	       (unsigned long long)e->attr.config, (unsigned long long)e->attr.config1,
+	       (unsigned long long)e->attr.config2);
+	printf(", \"units\": %u, \"multiplexed\": %s, \"refused\": ", e->units,
+	       r->multiplexed ? "true" : "false");
 	if (r->absent)
 		json_quoted(stdout, strerror(r->error));
 	else
@@ -217,10 +227,10 @@ static void output_json(const struct cit *cit, const struct family *f,
 	json_quoted(stdout, f->name);
 	fputs(", \"per\": ", stdout);
 	json_quoted(stdout, f->unit);
-	printf(", \"cpu\": %d, \"repetitions\": %u, \"caches\": [%llu, %llu, %llu]", cit->cpu,
-	       cit->repetitions, (unsigned long long)cit->cache_bytes[0],
-	       (unsigned long long)cit->cache_bytes[1], (unsigned long long)cit->cache_bytes[2]);
-	fputs(",\n \"probes\": [", stdout);
+	printf(", \"cpu\": %d, \"repetitions\": %u, \"caches\": [", cit->cpu, cit->repetitions);
+	for (i = 0; i < cit_levels(cit); i++)
+		printf("%s%llu", i ? ", " : "", (unsigned long long)cit->cache_bytes[i]);
+	fputs("],\n \"probes\": [", stdout);
 	for (p = 0; p < f->probes; p++) {
 		fputs(p ? ", " : "", stdout);
 		json_quoted(stdout, f->probe[p].name);
@@ -277,7 +287,8 @@ static void verdict(const struct family *f, const struct event *e, const struct 
 	printf("%-46s %-8s %8.4f  %-8s %8.4f ", e->name, n == 1 ? m.best->name : "?", m.goodness,
 	       m.second->name, m.second_goodness);
 	if (n < 2) {
-		puts(n ? m.best->meaning : "something else");
+		puts(!n ? "something else" : is_nothing(m.best) && is_ahead(f, r) ?
+		     "nothing of this but prefetches" : m.best->meaning);
 		return;
 	}
 	for (i = 0; i < n; i++)
@@ -289,7 +300,7 @@ static void verdict(const struct family *f, const struct event *e, const struct 
 void output(const struct cit *cit, const struct family *f, const struct events *events,
 	    const struct result *result)
 {
-	size_t i, in = 0, nothing = 0, open = 0, other = 0, shared = 0, refused = 0;
+	size_t i, in = 0, nothing = 0, ahead = 0, open = 0, other = 0, shared = 0, refused = 0;
 
 	if (cit->json) {
 		output_json(cit, f, events, result);
@@ -317,16 +328,18 @@ void output(const struct cit *cit, const struct family *f, const struct events *
 			continue;
 		}
 		n = candidates(r->fit, f->probes, f->category, f->categories, may);
-		/* One that counts nothing in what ran: of those there are many. */
-		dull = !n || is_nothing(may[n - 1]);
+		/* One that counts nothing in what ran, nor prefetches: of those there are many. */
+		dull = (!n || is_nothing(may[n - 1])) && !is_ahead(f, r);
 		if (!n)
 			other++;
 		else if (n > 1)
 			open++;
-		else if (dull)
-			nothing++;
-		else
+		else if (!is_nothing(may[0]))
 			in++;
+		else if (is_ahead(f, r))
+			ahead++;
+		else
+			nothing++;
 		if (dull && !cit->verbose && events->n > LONG_LIST)
 			continue;
 		verdict(f, &events->e[i], r, may, n);
@@ -337,6 +350,6 @@ void output(const struct cit *cit, const struct family *f, const struct events *
 	for (i = 0; i < f->probes; i++)
 		if (did_not_run(events, result, i))
 			printf("did not run: %s (%s)\n", f->probe[i].name, f->probe[i].text);
-	printf("%zu events: %zu in a category, %zu count nothing of this, %zu not told apart, %zu something else, %zu shared a counter, %zu refused\n",
-	       events->n, in, nothing, open, other, shared, refused);
+	printf("%zu events: %zu in a category, %zu count nothing of this, %zu prefetches only, %zu not told apart, %zu something else, %zu shared a counter, %zu refused\n",
+	       events->n, in, nothing, ahead, open, other, shared, refused);
 }

@@ -351,6 +351,28 @@ static void sizes_of_curves(void)
 	check(size[0] == 4096 && size[1] == 8192 && size[2] == 12288, "... 4, 8, 12 KiB");
 }
 
+/* Buffers of the cache's probes: well outside of one level, well inside of the next, or none */
+static void plateaus(void)
+{
+	static const struct { unsigned int l2, l3, wanted; } kib[] = {
+		{ 256, 2560, 512 }, { 1024, 32768, 4096 }, { 1024, 4096, 2048 },
+		{ 2048, 12288, 4096 }, { 1280, 8192, 2048 },
+		/* What is near would lie in L2, or beside it. */
+		{ 1536, 12288, 4096 }, { 1536, 9216, 4096 },
+		{ 1024, 3072, 0 }, { 1024, 1408, 0 }, { 2048, 3072, 0 }, { 1536, 6144, 0 },
+	};
+	size_t i;
+
+	for (i = 0; i < N(kib); i++) {
+		const struct cit cit = { .cache_bytes = { 32 << 10, (uint64_t)kib[i].l2 << 10,
+							  (uint64_t)kib[i].l3 << 10 } };
+		const uint64_t got = cache_plateau(&cit, 2) >> 10;
+
+		check(got == kib[i].wanted, "L2 of %u KiB, L3 of %u: %u in L3, wanted %u",
+		      kib[i].l2, kib[i].l3, (unsigned int)got, kib[i].wanted);
+	}
+}
+
 /* ---- no memory for a stream, which is all that gnuplot_open() wants one for ---- */
 
 FILE *fdopen(int fd, const char *mode)
@@ -408,10 +430,34 @@ static int show(bool json)
 
 	for (i = 0; i < 3; i++) {
 		e[i].name = name[i];
+		e[i].attr.config = 0x1b7;
+		e[i].attr.config1 = 0x10001 + i;
+		e[i].attr.config2 = 7 * i;
 		imitate(r[i].fit, category_of(f, i == 1 ? "L3M/r" : "-")->expected, f->probes);
 		r[i].fit[probe_of(f, "in order")].slope = i == 2 ? 0.9 : i * 0.4;
 		r[i].fit[probe_of(f, "other's")].valid = false;
 	}
+	output(&cit, f, &events, r);
+	return 0;
+}
+
+/* unit long: of 41 events, of which one counts prefetches and the others nothing */
+static int show_long(void)
+{
+	static char name[41][8];
+	static struct event e[N(name)];
+	static struct result r[N(name)];
+	const struct family *f = cache_family();
+	const struct events events = { e, N(name) };
+	const struct cit cit = { 0 };
+	size_t i;
+
+	for (i = 0; i < N(name); i++) {
+		sprintf(name[i], i == 20 ? "ahead" : "dead%zu", i);
+		e[i].name = name[i];
+		imitate(r[i].fit, category_of(f, "-")->expected, f->probes);
+	}
+	r[20].fit[probe_of(f, "in order")].slope = 0.9;
 	output(&cit, f, &events, r);
 	return 0;
 }
@@ -421,9 +467,10 @@ static int units_of(const char *name)
 {
 	struct events events = { 0 };
 	const bool good = events_add(&events, name);
+	size_t i;
 
-	if (good)
-		printf("%u\n", events.e[0].units);
+	for (i = 0; i < events.n && good; i++)
+		printf("%u\n", events.e[i].units);
 	events_free(&events);
 	return good ? 0 : 1;
 }
@@ -432,6 +479,8 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && (!strcmp(argv[1], "output") || !strcmp(argv[1], "json")))
 		return show(*argv[1] == 'j');
+	if (argc > 1 && !strcmp(argv[1], "long"))
+		return show_long();
 	if (argc > 1)
 		return units_of(argv[1]);
 	lines();
@@ -447,6 +496,7 @@ int main(int argc, char **argv)
 	step_functions();
 	many_cpus();
 	sizes_of_curves();
+	plateaus();
 	no_picture();
 	return failed ? 1 : 0;
 }
