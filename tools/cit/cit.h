@@ -53,8 +53,8 @@ struct events {
 
 /*
  * events_add: by name, by pattern (those of the processor's cores that match; with :: in it
- * those of any PMU, with / those that sysfs names), raw (rXXXX) or pmu/term=value,.../. Complains and returns false if
- * there is none.
+ * those of any PMU, with / those that sysfs names), raw (rXXXX) or pmu/term=value,.../.
+ * Complains and returns false if there is none.
  */
 bool events_add(struct events *events, const char *name);
 void events_free(struct events *events);
