@@ -473,7 +473,8 @@ bool events_add(struct events *events, const char *name)
 	if (strchr(name, '/') && strpbrk(name, "*?[")) {
 		all_sysfs(add_sysfs_matching, &p);
 		if (!p.found)
-			complain("no event of " PMUS " matches '%s'; 'memio cit list' has them", name);
+			complain("no event of " PMUS " matches '%s'; 'memio cit list' has them",
+				 name);
 		return p.found;
 	}
 	if (strchr(name, '/'))
@@ -500,7 +501,9 @@ bool events_add(struct events *events, const char *name)
 		if (!p.found)
 			complain("no event of this processor%s matches '%s'; 'memio cit list' has them%s",
 				 cores ? "'s cores" : "", name,
-				 cores ? "; a pattern for other PMUs has :: or / in it, as they are listed" : "");
+				 cores ?
+				 "; a pattern for other PMUs has :: or / in it, as they are listed" :
+				 "");
 		return p.found;
 	}
 	if (add_named(events, name, &error))

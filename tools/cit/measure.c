@@ -124,7 +124,8 @@ int cit_ready(struct cit *cit)
 		find_caches(cit->cpu, cit->cache_bytes);
 	/* One that is no larger than the one before it is none. */
 	for (i = 0; i < CIT_LEVELS; i++) {
-		grow &= cit->cache_bytes[i] && (!i || cit->cache_bytes[i] > cit->cache_bytes[i - 1]);
+		grow &= cit->cache_bytes[i] &&
+			(!i || cit->cache_bytes[i] > cit->cache_bytes[i - 1]);
 		if (!grow)
 			cit->cache_bytes[i] = 0;
 	}

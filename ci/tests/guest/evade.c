@@ -186,7 +186,8 @@ int main(int argc, char **argv)
 		void (*run)(void);
 		void (*help)(pid_t pid);
 	} kinds[] = {
-		{ "naps", naps, nobody }, { "forks", forks, nobody }, { "threads", threads, nobody },
+		{ "naps", naps, nobody }, { "forks", forks, nobody },
+		{ "threads", threads, nobody },
 		{ "classes", stream, to_classes }, { "groups", stream, to_groups },
 		{ "cpus", migrates, to_cpus }, { "rt", rt, nobody },
 	};

@@ -476,10 +476,12 @@ static void effects(void)
 	/* Alone, and beside one, two, three */
 	static const struct effect counted[] = { { 9, 0.01, 0 }, { 5, 0.1, 1 },
 						 { 5, 0.3, 2 }, { 5, 0.01, 3 } };
-	static const struct effect timed[] = { { 9, -1, -1 }, { 8.5, -1, -1 }, { 6, -1, -1 }, { 9, -1, -1 } };
+	static const struct effect timed[] = {
+		{ 9, -1, -1 }, { 8.5, -1, -1 }, { 6, -1, -1 }, { 9, -1, -1 }
+	};
 	static const struct effect lost[] = { { 9, 0.01, 0 }, { 9, -1, -1 }, { 9, 0.01, 0 } };
 	static const struct effect late[] = { { 9, -1, -1 }, { 9, 0.01, 0 } };
-	/* A BWThr misses each time: of three that take its bandwidth, and of two that take little */
+	/* A BWThr misses each time: three take its bandwidth, two take little */
 	static const struct effect starved[] = { { 9, 1, 0 }, { 3, 1, 3 } };
 	static const struct effect slower[] = { { 9, 1, 0 }, { 3, 1, 0.3 } };
 	static const struct effect uncounted[] = { { 9, 1, 0 }, { 9, 1, -1 } };
@@ -496,7 +498,8 @@ static void effects(void)
 	check(effect_judge(&none[0], &none[1], 0) == NOT_MEASURED &&
 	      effect_judge(&none[1], &none[0], 0) == NOT_MEASURED,
 	      "what was not measured says nothing");
-	check(effect_judge(&timed[0], &timed[3], PACED) == AT_PACE && !effects_clean(timed, 3, PACED),
+	check(effect_judge(&timed[0], &timed[3], PACED) == AT_PACE &&
+	      !effects_clean(timed, 3, PACED),
 	      "who keeps a pace is no slower, whatever is done to it");
 	check(effect_judge(&timed[0], &timed[2], PACED) == IS_DISTURBED, "... but if it does not");
 	check(effects_clean(counted, 3, PACED) == 1, "... and its misses tell");
