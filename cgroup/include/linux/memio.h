@@ -84,7 +84,7 @@ extern struct page_ext_operations page_memio_ops;
 
 #ifdef CONFIG_CGROUP_MEMIO
 
-/* Drivers say so with this; it is the netdev's. */
+/* A driver says which its device has, before the device is registered. */
 #define memio_set_ring(netdev, ring)	((netdev)->memio_ring = (ring))
 
 DECLARE_STATIC_KEY_FALSE(memio_key);
@@ -301,7 +301,7 @@ static inline void memio_skb_copied(struct sk_buff *skb)
 
 /**
  * memio_skb_merge - a packet's bytes go on in another
- * @to:		has them from here on
+ * @to:		has them from here on, unless it has some of another device: a packet has one
  * @from:	has been merged into @to, or is given up for it
  *
  * Context: Any.
@@ -341,7 +341,7 @@ static inline void memio_skb_clear(struct sk_buff *skb)
 /**
  * memio_skb_tx - a socket makes a packet, or sends one that nobody has asked for
  * @skb:	the packet; unless it has an owner, that is the current task, or in softirqs
- *		the socket's last user
+ *		the socket's last user; nobody, if nobody has used it
  * @sk:		the socket
  *
  * Context: Any.
@@ -408,7 +408,7 @@ static inline void memio_tx_done(const struct memio_tx *tx)
 
 /**
  * memio_sock_used - the current task sends to or receives from a socket
- * @sk:		the socket; may be NULL
+ * @sk:		the socket; may be NULL. Without a file, it is the kernel's own, and nobody's.
  *
  * Context: Process.
  */

@@ -1095,15 +1095,26 @@ static void packet_is_copied(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, to_claim(copy), 0);
 	KUNIT_EXPECT_EQ(test, to_claim(skb), RECEIVED);
 
-	/* One of several who look at a packet: what it is for goes on with the packet. */
-	own = skb_share_check(skb_get(skb), GFP_KERNEL);
+	/* One who only looks on has a copy, while others have the packet. */
+	own = skb_tap_check(skb_get(skb), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, own);
 	KUNIT_EXPECT_PTR_NE(test, own, skb);
 	KUNIT_EXPECT_EQ(test, to_claim(own), 0);
 	KUNIT_EXPECT_EQ(test, to_claim(skb), RECEIVED);
 	kfree_skb(own);
+	KUNIT_EXPECT_PTR_EQ(test, skb_tap_check(skb, GFP_KERNEL), skb);
+	KUNIT_EXPECT_EQ(test, to_claim(skb), RECEIVED);
+
+	/* A protocol goes on with its own: who looks on may come last. */
+	own = skb_share_check(skb_get(skb), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, own);
+	KUNIT_EXPECT_PTR_NE(test, own, skb);
+	KUNIT_EXPECT_EQ(test, to_claim(own), RECEIVED);
+	KUNIT_EXPECT_EQ(test, to_claim(skb), 0);
+	kfree_skb(skb);
 
 	/* As others have its data, it goes on in a copy. */
+	skb = own;
 	own = skb_unshare(skb, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, own);
 	KUNIT_EXPECT_PTR_NE(test, own, skb);
@@ -1111,6 +1122,46 @@ static void packet_is_copied(struct kunit *test)
 	kfree_skb(clone);
 	kfree_skb(copy);
 	kfree_skb(own);
+}
+
+/* Some task is the current one when the kernel uses a socket of its own, for whomever. */
+static void socket_is_the_kernels(struct kunit *test)
+{
+	struct socket *sock = kunit_kzalloc(test, sizeof(*sock), GFP_KERNEL);
+	struct file *file = kunit_kzalloc(test, sizeof(*file), GFP_KERNEL);
+	struct owners *o = test->priv;
+	struct sock *sk = new_sock(test, o->group[1]);
+
+	KUNIT_ASSERT_NOT_NULL(test, sock);
+	KUNIT_ASSERT_NOT_NULL(test, file);
+	owner_in(o->group[0]);
+	sk->sk_family = AF_INET;
+	__memio_sock_used(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_memio, o->group[1]->owner);
+	sk->sk_socket = sock;
+	__memio_sock_used(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_memio, o->group[1]->owner);
+	sock->file = file;
+	__memio_sock_used(sk);
+	KUNIT_EXPECT_NE(test, sk->sk_memio, o->group[1]->owner);
+	KUNIT_EXPECT_EQ(test, sk->sk_memio, memio_current_owner());
+}
+
+/* A task that polls a device for its own packets meets another's, which is read at once. */
+static void packet_is_met_by_a_poller(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	struct sock *sk = new_sock(test, o->group[1]);
+	struct sk_buff *skb = received(test);
+
+	owner_in(o->group[0]);
+	local_bh_disable();
+	__memio_skb_read(sk, skb, U32_MAX);
+	local_bh_enable();
+	memio_stock_drain();
+	KUNIT_EXPECT_EQ(test, from_of(o->group[1], o->dev), RECEIVED);
+	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), 0);
+	kfree_skb(skb);
 }
 
 /* Two look at a packet without data that waits in a socket: there is another in its place then. */
@@ -1410,6 +1461,8 @@ static struct kunit_case skb_cases[] = {
 	KUNIT_CASE(packet_is_charged_as_it_comes),
 	KUNIT_CASE(packet_is_read_once),
 	KUNIT_CASE(packet_is_copied),
+	KUNIT_CASE(socket_is_the_kernels),
+	KUNIT_CASE(packet_is_met_by_a_poller),
 	KUNIT_CASE(packet_is_peeked_at),
 	KUNIT_CASE(packets_come_in_all_ways),
 	KUNIT_CASE(packet_is_lent),

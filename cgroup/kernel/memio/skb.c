@@ -6,8 +6,9 @@
  * through clones, segments and retransmissions, and is charged when a driver has
  * taken it: to the device and to the owner at once. A packet that the stack makes by
  * itself, such as an acknowledgment, has none of its own. It has the socket's, which
- * remembers who used it last, by connect, send or receive (never who made or accepted it:
- * servers accept in one task and serve in another).
+ * remembers who used it last, by connect, send, receive, or by waiting for packets (never who made
+ * or accepted it: servers accept in one task and serve in another). A socket of the kernel's
+ * own (NFS) is nobody's, whoever runs when it is used: it works for many.
  *
  * Receiving: the device is charged when its driver hands a packet in, and the
  * packet is tagged with the device and its bytes. They are claimed when somebody
@@ -98,7 +99,7 @@ void __memio_skb_rx(struct sk_buff *skb)
 	/* Filling the ring is the driver's business, not the reader's. */
 	struct memio_move fill = { .to = ring->rx_free, .to_lines = MEMIO_LINE };
 	struct memio_move move = fill;
-	u16 id = skb->dev->memio_dev;
+	u16 id = READ_ONCE(skb->dev->memio_dev);
 	u32 bytes = skb->len;
 
 	/* With an owner, it has come back from a device that it was sent to (loopback). */
@@ -146,9 +147,14 @@ void __memio_skb_headers(struct sock *sk, struct sk_buff *skb)
 
 void __memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 bytes)
 {
-	if (rx_bytes(skb))
-		claim(skb, memio_current_owner() ?: READ_ONCE(sk->sk_memio), bytes,
-		      sk->sk_type == SOCK_STREAM ? 0 : rest_of(skb));
+	u32 owner;
+
+	if (!rx_bytes(skb))
+		return;
+	/* A task that polls a device may come upon others' packets. */
+	owner = softirq_count() ? 0 : memio_current_owner();
+	claim(skb, owner ?: READ_ONCE(sk->sk_memio), bytes,
+	      sk->sk_type == SOCK_STREAM ? 0 : rest_of(skb));
 }
 EXPORT_SYMBOL(__memio_skb_read);
 
@@ -214,9 +220,8 @@ void __memio_skb_clear(struct sk_buff *skb)
 }
 
 /*
- * The current task, if the socket is anybody's: the kernel's own send in whatever task
- * happens to run. Softirqs, and tasks that poll devices in their place, send for the
- * last user.
+ * The current task, if the socket is anybody's (see __memio_sock_used()). Softirqs, and
+ * tasks that poll devices in their place, send for the last user.
  */
 static u32 sender(const struct sock *sk)
 {
@@ -250,7 +255,7 @@ void __memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb,
 {
 	const struct memio_ring *ring = ring_of(dev);
 
-	tx->dev = dev->memio_dev;
+	tx->dev = READ_ONCE(dev->memio_dev);
 	if (!tx->dev)
 		return;
 	tx->forwarded = skb->memio_rx;
@@ -300,6 +305,9 @@ void __memio_sock_used(struct sock *sk)
 
 	/* These never reach a device. */
 	if (!sk || sk->sk_family == AF_UNIX || sk->sk_family == AF_NETLINK)
+		return;
+	/* The kernel's own, in whatever task happens to run */
+	if (!sk->sk_socket || !READ_ONCE(sk->sk_socket->file))
 		return;
 	owner = memio_current_owner();
 	if (owner && READ_ONCE(sk->sk_memio) != owner)

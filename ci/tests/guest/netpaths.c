@@ -440,6 +440,27 @@ static void peer_connect(const char *request, struct sockaddr_in6 *who)
 		;
 }
 
+/* fast PORT COUNT SIZE: connections, each with so many bytes in its SYN */
+static void peer_fast(const char *request, struct sockaddr_in6 *who)
+{
+	int port, count, size, fd;
+
+	if (sscanf(request, "fast %d %d %d", &port, &count, &size) != 3)
+		return;
+	who->sin6_port = htons(port);
+	while (count--) {
+		fd = new_socket(AF_INET6, SOCK_STREAM, 0);
+		set(fd, IPPROTO_TCP, TCP_FASTOPEN_NO_COOKIE, 1);
+		if (sendto(fd, buffer, size, MSG_FASTOPEN, (struct sockaddr *)who,
+			   sizeof(*who)) != size)
+			err(1, "TCP Fast Open");
+		shutdown(fd, SHUT_WR);
+		while (recv(fd, buffer, CHUNK, 0) > 0)
+			;
+		close(fd);
+	}
+}
+
 /* raw COUNT SIZE */
 static void peer_raw(const char *request, struct sockaddr_in6 *who)
 {
@@ -595,6 +616,7 @@ static int run_peer(char **arg)
 		signal(SIGCHLD, SIG_DFL);
 		peer_udp(request, &who);
 		peer_connect(request, &who);
+		peer_fast(request, &who);
 		peer_raw(request, &who);
 		peer_segments(request);
 		peer_packet(request);
@@ -1232,7 +1254,8 @@ static void join(int fd, int family, const char *interface)
 
 static void udp_receive(const char *host, const char *how, int count, int size)
 {
-	bool several = !strcmp(how, "reuse") || !strcmp(how, "multicast");
+	bool deaf = !strcmp(how, "deaf"), multicast = deaf || !strcmp(how, "multicast");
+	bool several = !strcmp(how, "reuse") || multicast;
 	int fd = datagrams_on(family_of(host), PORT_HERE, several), other = -1;
 	const char *to = "-", *interface = "";
 	char what[REQUEST];
@@ -1242,11 +1265,18 @@ static void udp_receive(const char *host, const char *how, int count, int size)
 		other = datagrams_on(family_of(host), PORT_HERE, true);
 		pid[0] = reader("c", fd, "plain", count);
 		pid[1] = reader("d", other, "plain", count);
-		if (!strcmp(how, "multicast")) {
+		if (multicast) {
 			to = family_of(host) == AF_INET6 ? GROUP6 : GROUP;
 			interface = " tap0";
 			join(fd, family_of(host), "eth0");
 			join(other, family_of(host), "eth0");
+		}
+		/* The last to come is asked first: it does not read, and has no room. */
+		if (deaf) {
+			int last = datagrams_on(family_of(host), PORT_HERE, true);
+
+			set(last, SOL_SOCKET, SO_RCVBUF, 1);
+			join(last, family_of(host), "eth0");
 		}
 	} else if (!strcmp(how, "readers")) {
 		pid[0] = reader("p", fd, "plain", count / 5);
@@ -1324,6 +1354,41 @@ static int run_udp(char **arg)
 {
 	(strcmp(arg[1], "send") ? udp_receive : udp_send)(arg[0], arg[2], atoi(arg[3]),
 							  atoi(arg[4]));
+	return 0;
+}
+
+/* fast HOST COUNT SIZE: connections that come with data */
+static int run_fast(char **arg)
+{
+	int listener = listen_on(PORT_HERE, IPPROTO_TCP, false), count = atoi(arg[1]), syns = 0;
+	char what[REQUEST];
+	long got = 0, n;
+	pid_t pid;
+
+	set(listener, IPPROTO_TCP, TCP_FASTOPEN, 16);
+	set(listener, IPPROTO_TCP, TCP_FASTOPEN_NO_COOKIE, 1);
+	pid = start();
+	if (!pid) {
+		enter("c");
+		for (int i = 0; i < count; i++) {
+			int fd = accept(listener, NULL, NULL);
+			struct tcp_info info = {};
+			socklen_t length = sizeof(info);
+
+			if (fd < 0 || getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length))
+				err(1, "accept");
+			syns += !!(info.tcpi_options & TCPI_OPT_SYN_DATA);
+			while ((n = recv(fd, buffer, CHUNK, 0)) > 0)
+				got += n;
+			close(fd);
+		}
+		printf("c %ld\nsyns %d\n", got, syns);
+		fflush(stdout);
+		_exit(0);
+	}
+	snprintf(what, sizeof(what), "fast %d %d %s", PORT_HERE, count, arg[2]);
+	ask(arg[0], what);
+	finish(pid);
 	return 0;
 }
 
@@ -1554,20 +1619,24 @@ static int run_packet(char **arg)
 }
 
 /* tap: a task in `d` reads whatever comes and goes by eth0, until it is told to end */
-static int run_tap(char **arg)
+/* Listens to eth0: to all, or to IP alone, which it then refuses */
+static int listen_in(bool refuse)
 {
+	struct sock_filter none[] = { BPF_STMT(BPF_RET | BPF_K, 0) };
+	struct sock_fprog program = { 1, none };
 	struct sockaddr_ll link = link_of("eth0");
 	unsigned long packets = 0, bytes = 0;
 	ssize_t n;
 	int fd;
 
-	(void)arg;
 	until_term();
 	enter("d");
 	fd = new_socket(AF_PACKET, SOCK_RAW, 0);
 	set(fd, SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20);
 	set_timeout(fd, 50);
-	link.sll_protocol = htons(ETH_P_ALL);
+	if (refuse && setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)))
+		err(1, "SO_ATTACH_FILTER");
+	link.sll_protocol = htons(refuse ? ETH_P_IP : ETH_P_ALL);
 	if (bind(fd, (struct sockaddr *)&link, sizeof(link)))
 		err(1, "bind");
 	while (!ended) {
@@ -1579,6 +1648,18 @@ static int run_tap(char **arg)
 	}
 	printf("packets %lu\ntapped %lu\n", packets, bytes);
 	return 0;
+}
+
+static int run_tap(char **arg)
+{
+	(void)arg;
+	return listen_in(false);
+}
+
+static int run_refusing_tap(char **arg)
+{
+	(void)arg;
+	return listen_in(true);
 }
 
 /*
@@ -1922,7 +2003,9 @@ static const struct command {
 	{ "refused", run_refused, 3 },	/* HOST COUNT SIZE */
 	{ "icmp", run_icmp, 4 },	/* HOST raw|ping COUNT SIZE */
 	{ "packet", run_packet, 5 },	/* INTERFACE HOST WAY COUNT SIZE */
+	{ "fast", run_fast, 3 },
 	{ "tap", run_tap, 0 },
+	{ "refusing-tap", run_refusing_tap, 0 },
 	{ "machine", run_machine, 3 },	/* A B plain|vhost */
 	{ "look", run_look, 1 },	/* FILE */
 	{ "watch", run_watch, 0 },
