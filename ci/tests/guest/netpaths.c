@@ -1198,15 +1198,18 @@ static int drain(int fd, const char *how, int count)
 		ring_init(&ring);
 	if (!strcmp(how, "busy"))
 		set(fd, SOL_SOCKET, SO_BUSY_POLL, 50);
-	set_timeout(fd, 1000);
+	/* A machine that has other work may stand still for a while, above all at first. */
+	set_timeout(fd, 10000);
 	for (; got < count; got += n) {
+		if (got)
+			set_timeout(fd, 3000);
 		if (!strcmp(how, "mmsg")) {
 			n = count - got < BATCH ? count - got : BATCH;
 			n = recvmmsg(fd, msg, n, MSG_WAITFORONE, NULL);
 		} else if (!strcmp(how, "uring")) {
 			struct pollfd poll_in = { .fd = fd, .events = POLLIN };
 
-			if (poll(&poll_in, 1, 1000) != 1)
+			if (poll(&poll_in, 1, got ? 3000 : 10000) != 1)
 				break;
 			io_uring_prep_recv(io_uring_get_sqe(&ring), fd, buffer, CHUNK, 0);
 			n = ring_do(&ring) >= 0;
