@@ -128,6 +128,7 @@ net_limits() {
 
 	# What is under way when a window begins is a TCP window.
 	echo "4096 131072 262144" >/proc/sys/net/ipv4/tcp_rmem
+	echo "4096 65536 131072" >/proc/sys/net/ipv4/tcp_wmem
 	# Of what was just written, little comes from the memory.
 	for way in receive:5000000:-R send:200000:; do
 		IFS=: read -r name bps option <<-END
