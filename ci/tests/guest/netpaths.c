@@ -1625,8 +1625,6 @@ static int run_packet(char **arg)
 /* Listens to eth0: to all, or to IP alone, which it then refuses */
 static int listen_in(bool refuse)
 {
-	struct sock_filter none[] = { BPF_STMT(BPF_RET | BPF_K, 0) };
-	struct sock_fprog program = { 1, none };
 	struct sockaddr_ll link = link_of("eth0");
 	unsigned long packets = 0, bytes = 0;
 	ssize_t n;
@@ -1637,8 +1635,8 @@ static int listen_in(bool refuse)
 	fd = new_socket(AF_PACKET, SOCK_RAW, 0);
 	set(fd, SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20);
 	set_timeout(fd, 50);
-	if (refuse && setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)))
-		err(1, "SO_ATTACH_FILTER");
+	if (refuse)
+		lose_all(fd);
 	link.sll_protocol = htons(refuse ? ETH_P_IP : ETH_P_ALL);
 	if (bind(fd, (struct sockaddr *)&link, sizeof(link)))
 		err(1, "bind");
