@@ -7,11 +7,13 @@
 #ifndef TEST_LEDGER_H
 #define TEST_LEDGER_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +21,7 @@
 #include "../../guest/pci.h"
 
 static volatile u64 *ledger_reg;
+static int ledger_lock;		/* the BAR's file: who has it may write a mark's name */
 static char ledger_text[1 << 18];
 
 /* The value that follows this one in a list or object, or its end. */
@@ -103,11 +106,10 @@ static void ledger_open(void)
 	if (write(fd, "1", 1) != 1)
 		die("%s/enable: %m", dir);
 	close(fd);
-	fd = pci_open(dir, "resource0");
-	ledger_reg = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ledger_lock = pci_open(dir, "resource0");
+	ledger_reg = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, ledger_lock, 0);
 	if (ledger_reg == MAP_FAILED)
 		die("%s/resource0: %m", dir);
-	close(fd);
 	free(dir);
 }
 
@@ -125,24 +127,43 @@ static inline u64 now_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* One for who reads the ledger when the machine has ended. */
-static inline void ledger_snapshot(char name)
+static inline void ledger_turn(int how)
+{
+	while (flock(ledger_lock, how))
+		if (errno != EINTR)
+			die("the ledger's lock: %m");
+}
+
+static inline void ledger_take(char name)
 {
 	ledger_reg[2] = name;
 	ledger_reg[1] = now_ns();
 	ledger_reg[3] = 1;
 }
 
+/*
+ * One for who reads the ledger when the machine has ended. Others that take one, as ledger-mark,
+ * wait: a name is written letter by letter.
+ */
+static inline void ledger_snapshot(char name)
+{
+	ledger_turn(LOCK_EX);
+	ledger_take(name);
+	ledger_turn(LOCK_UN);
+}
+
 static inline void ledger_mark(char name)
 {
 	u64 i, len;
 
-	ledger_snapshot(name);
+	ledger_turn(LOCK_EX);
+	ledger_take(name);
 	len = ledger_reg[4];
 	if (len >= sizeof(ledger_text))
 		die("the ledger is too long: %lu bytes", len);
 	for (i = 0; i < len; i += 8)
 		*(u64 *)(ledger_text + i) = ledger_reg[5];
+	ledger_turn(LOCK_UN);
 	ledger_text[len] = '\0';
 }
 
