@@ -27,13 +27,13 @@ die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 
 # need PACKAGE...: these Debian packages are installed, or get installed.
 need() {
-	local missing=() p
+	local missing=() p installed
 
+	# All at once: a script asks for dozens, and each call reads dpkg's whole list.
+	installed=$'\n'$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
+		sed -n 's/^installed //p' || :)$'\n'
 	for p; do
-		case $(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null || :) in
-		installed) ;;
-		*) missing+=("$p") ;;
-		esac
+		[[ $installed == *$'\n'"$p"$'\n'* ]] || missing+=("$p")
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0
 	if [ "$(id -u)" != 0 ]; then
@@ -75,15 +75,46 @@ hash_tree() {
 	done | hash_of
 }
 
+# recall NAME PATH...: print the directory that `remember NAME` was told of, unless something below
+# the PATHs may have changed since (also what was put back with its old time), or a package, or
+# PATH, or a day is over. To hash it all takes dozens of processes, and each machine that is
+# started asks three times.
+recall() {
+	local memo=$memio_cache/memo/$1 where dir changed
+	shift
+
+	memio_asked=$EPOCHSECONDS
+	[ -f "$memo" ] && { IFS= read -r where && IFS= read -r dir; } <"$memo" || return 1
+	[ "$where" = "$memio_top $PATH" ] && [ -d "$dir" ] || return 1
+	changed=$(find "$memo" /var/lib/dpkg/status "$memio_top/ci/lib.sh" "$@" \
+		\( -path "$memo" -mmin +1440 \) -o \( ! -path "$memo" -cnewer "$memo" \) 2>&1 | head -n 1)
+	[ -z "$changed" ] || return 1
+	touch "$dir"
+	printf '%s\n' "$dir"
+}
+
+# remember NAME DIR: for `recall NAME`, which was asked before.
+remember() {
+	local memo=$memio_cache/memo/$1
+
+	mkdir -p "$memio_cache/memo"
+	printf '%s\n' "$memio_top $PATH" "$2" >"$memo.$$"
+	# What has changed while it was being hashed counts as changed.
+	touch -d "@$memio_asked" "$memo.$$"
+	mv "$memo.$$" "$memo"
+}
+
 # cached NAME KEY COMMAND [ARG...]: print the directory of entry NAME-KEY; if
 # there is none yet, COMMAND (a program, so that its own `set -e` holds) builds
 # it in the empty directory $out. Its output goes to a log in the cache, shown
-# when it fails.
+# when it fails. Also in $cache_entry, as a subshell that waits for a build would outlive its script.
 cached() {
 	local name=$1 key=$2 dir log tmp start
 	shift 2
 
 	dir=$memio_cache/$name-$key
+	# shellcheck disable=SC2034 # for those who call this
+	cache_entry=$dir
 	if [ ! -d "$dir" ]; then
 		mkdir -p "$memio_cache/log" "$memio_cache/lock"
 		log=$memio_cache/log/$name-$key
