@@ -395,6 +395,77 @@ MEMIO_TEST(share, refused)
 	}
 }
 
+/* What a text means: a number between blanks, or "max" */
+static int meaning(const char *text, bool max, uint64_t least, uint64_t most, uint64_t *value)
+{
+	static const char blank[] = " \t\n\v\f\r";
+	const char *at = text + strspn(text, blank);
+	size_t n = strspn(at, "0123456789");
+	const char *behind = at + n;
+
+	errno = 0;
+	*value = most;
+	if (max && !strncmp(at, "max", 3)) {
+		n = 3;
+		behind = at + n;
+	} else {
+		*value = strtoull(at, NULL, 10);
+	}
+	if (!n || behind[strspn(behind, blank)])
+		return -EINVAL;
+	if (errno == ERANGE || *value < least || *value > most)
+		return -ERANGE;
+	return 0;
+}
+
+TEST_F_TIMEOUT(share, fuzz, 3 * MEMIO_TIMEOUT)
+{
+	static const struct {
+		const char *name;
+		bool max;
+		uint64_t least, most;
+	} file[] = {
+		{ "memio.min", true, 0, 1ULL << 50 },
+		{ "memio.weight", false, 1, 10000 },
+	};
+	char text[64], wanted[64], path[2][PATH_MAX];
+	int i, k, n, ret, refused[2] = {};
+	uint64_t value, now[2] = { 0, 100 };
+
+	for (k = 0; k < 2; k++)
+		set_path(path[k], "%s/%s", self->group[0], file[k].name);
+	seed = 1;
+	for (i = 0; i < FUZZ; i++) {
+		k = any(2);
+		value = any(1 << 28);
+		value = value << any(36) | any(1 << 28);
+		value >>= any(60);
+		if (any(4))
+			snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+		else
+			strcpy(text, any(2) ? "max" : "10000");
+		for (n = any(3); n && strlen(text) > 1; n--)
+			spoil(text);
+		ret = meaning(text, file[k].max, file[k].least, file[k].most, &value);
+		ASSERT_EQ(ret, write_file(path[k], text)) TH_LOG("%s: '%s'", file[k].name, text);
+		if (ret)
+			refused[k]++;
+		else
+			now[k] = value;
+		for (n = 0; n < 2; n++) {
+			snprintf(wanted, sizeof(wanted), "%llu\n", (unsigned long long)now[n]);
+			if (file[n].max && now[n] == file[n].most)
+				strcpy(wanted, "max\n");
+			ASSERT_EQ(0, cg_read_strcmp(self->group[0], file[n].name, wanted))
+				TH_LOG("%s after %s: '%s'", file[n].name, file[k].name, text);
+		}
+	}
+	for (k = 0; k < 2; k++) {
+		EXPECT_LT(FUZZ / 10, refused[k]);
+		EXPECT_GT(FUZZ / 2 - FUZZ / 10, refused[k]);
+	}
+}
+
 /* More is guaranteed than there is: each has the same part of its own. */
 MEMIO_TEST(share, scaled)
 {
