@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What is to be known of a tree of ci/kernel/layout by who removes it. Sourced after
-# ci/kernel/lib.sh.
+# What is to be known of a tree of ci/kernel/layout by who writes to it or removes it. Sourced
+# after ci/kernel/lib.sh.
 
 : "${memio_cgroup:?}"
 
@@ -20,4 +20,20 @@ tree_changed() {
 		fi
 	done < <(git -C "$tree" status --porcelain -z -uall --no-renames)
 	return 1
+}
+
+# note_origins TREE: takes lines `COMMIT NAME`: where in patches/ a commit lives. In one commit of
+# notes: `git notes add` for each takes longer than the patches do.
+note_origins() {
+	local commit name
+
+	{
+		printf 'commit refs/notes/memio\ncommitter memio <memio@localhost> %s +0000\ndata 0\n' \
+			"$EPOCHSECONDS"
+		! git -C "$1" rev-parse -q --verify refs/notes/memio >/dev/null ||
+			echo 'from refs/notes/memio^0'
+		while read -r commit name; do
+			printf 'N inline %s\ndata %d\n%s\n' "$commit" $((${#name} + 1)) "$name"
+		done
+	} | git -C "$1" fast-import --quiet
 }
