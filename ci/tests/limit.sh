@@ -10,7 +10,7 @@
 need fio gcc iperf3 libc6-dev liburing-dev util-linux xfsprogs linux-perf
 
 mkdir "$tmp/out"
-for program in pollring attach boosted evade; do
+for program in pollring attach boosted evade execs; do
 	gcc -std=gnu11 -O2 -Wall -Wextra -Werror -static -pthread -o "$tmp/$program" \
 		"$memio_top/ci/tests/guest/$program.c" -luring
 done
@@ -549,7 +549,19 @@ chrt -f -p 1 $pid
 soon "in a real-time class it runs" "[ -e /tmp/running ]"
 chrt -o -p 0 $pid
 still "... and back in the fair class it is stopped"
+chrt -d -T 5000000 -D 20000000 -P 20000000 -p 0 $pid
+soon "in the deadline class it runs" "[ -e /tmp/running ]"
+chrt -o -p 0 $pid
+still "... and back in the fair class it is stopped"
 end $pid
+
+# It ends the others of its process, who are stopped, and waits for them.
+rm -f /tmp/go /tmp/executed
+stopped $programs/execs /tmp/go /usr/bin/touch
+: >/tmp/go
+soon "a thread that is not stopped becomes another program" "[ -e /tmp/executed ]"
+soon "... the others of its process are gone" "! [ -e /proc/$pid/stat ] || grep -q ') Z' /proc/$pid/stat"
+wait $pid 2>/dev/null || :
 
 # Up to three times, as it might run by itself in the moment that it has after ten seconds
 stopped $programs/boosted /tmp/lock

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * execs GO PROGRAM: threads of the fair class make the file /tmp/running as long as they run; one
+ * with a real-time policy becomes PROGRAM as soon as there is a file GO. To do that the kernel
+ * ends the others, wherever they stand.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#define THREADS	4
+
+static void *runs(void *arg)
+{
+	for (;;) {
+		int fd = open("/tmp/running", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+		if (fd >= 0)
+			close(fd);
+		for (volatile int i = 0; i < 100000; i++)
+			;
+	}
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	const struct sched_param param = { .sched_priority = 1 };
+	pthread_t thread;
+
+	if (argc != 3)
+		errx(2, "usage: execs GO PROGRAM");
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&thread, NULL, runs, NULL))
+			err(1, "pthread_create");
+	if (sched_setscheduler(0, SCHED_FIFO, &param))
+		err(1, "SCHED_FIFO");
+	while (access(argv[1], F_OK))
+		usleep(50000);
+	execl(argv[2], argv[2], "/tmp/executed", NULL);
+	err(1, "%s", argv[2]);
+}
