@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * execs GO PROGRAM: threads of the fair class make the file /tmp/running as long as they run; one
- * with a real-time policy becomes PROGRAM as soon as there is a file GO. To do that the kernel
- * ends the others, wherever they stand.
+ * execs FIFO PROGRAM: threads of the fair class make the file /tmp/running as long as they run; one
+ * with a real-time policy becomes PROGRAM as soon as somebody opens FIFO to write. To do that the
+ * kernel ends the others, wherever they stand.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define THREADS	4
@@ -33,14 +34,16 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	if (argc != 3)
-		errx(2, "usage: execs GO PROGRAM");
+		errx(2, "usage: execs FIFO PROGRAM");
+	if (mkfifo(argv[1], 0644))
+		err(1, "%s", argv[1]);
 	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&thread, NULL, runs, NULL))
 			err(1, "pthread_create");
 	if (sched_setscheduler(0, SCHED_FIFO, &param))
 		err(1, "SCHED_FIFO");
-	while (access(argv[1], F_OK))
-		usleep(50000);
+	if (open(argv[1], O_RDONLY | O_CLOEXEC) < 0)
+		err(1, "%s", argv[1]);
 	execl(argv[2], argv[2], "/tmp/executed", NULL);
 	err(1, "%s", argv[2]);
 }
