@@ -621,6 +621,32 @@ static inline void memio_bio_init(struct bio *bio)
 }
 
 /**
+ * memio_bio_direct - direct IO: a bio is its submitter's, whoever has made its pages dirty
+ * @bio:	the bio, which has no owner yet
+ *
+ * Context: Process.
+ */
+static inline void memio_bio_direct(struct bio *bio)
+{
+	bio->bi_memio |= MEMIO_BIO_DIRECT;
+}
+
+/**
+ * memio_bio_bvec - a bio takes over pages of an iterator
+ * @bio:	the bio, which has no owner yet
+ *
+ * A task that has these has got them from somewhere else, as splice() does. A kernel thread
+ * writes them for those who made them dirty, as a loop device does.
+ *
+ * Context: Process.
+ */
+static inline void memio_bio_bvec(struct bio *bio)
+{
+	if (!(current->flags & PF_KTHREAD))
+		memio_bio_direct(bio);
+}
+
+/**
  * memio_bio_clone - a bio is for whom another is
  * @bio:	the bio
  * @src:	the other
@@ -659,6 +685,17 @@ static inline void memio_act_for(const struct bio *bio)
 	WRITE_ONCE(current->memio_owner, bio ? memio_bio_owner(bio) : 0);
 }
 
+/**
+ * memio_puts_back - pages become dirty again that could not be written
+ * @on:		from here on; false: no longer. They stay whose they are
+ *
+ * Context: Process.
+ */
+static inline void memio_puts_back(bool on)
+{
+	current->memio_puts_back = on;
+}
+
 #else /* !CONFIG_CGROUP_MEMIO */
 
 static inline void memio_fork(struct task_struct *p)
@@ -677,6 +714,14 @@ static inline void memio_bio_init(struct bio *bio)
 {
 }
 
+static inline void memio_bio_direct(struct bio *bio)
+{
+}
+
+static inline void memio_bio_bvec(struct bio *bio)
+{
+}
+
 static inline void memio_bio_clone(struct bio *bio, const struct bio *src)
 {
 }
@@ -686,6 +731,10 @@ static inline void memio_bio_replaced(struct bio *bio, struct bio *src)
 }
 
 static inline void memio_act_for(const struct bio *bio)
+{
+}
+
+static inline void memio_puts_back(bool on)
 {
 }
 

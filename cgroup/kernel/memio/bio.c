@@ -153,8 +153,8 @@ void __memio_folio_dirtied(struct folio *folio)
 {
 	u32 owner = memio_current_owner();
 
-	/* A flusher that puts a folio back is not who made it dirty. */
-	if (!owner || !memio_at_boot)
+	/* Who puts a folio back, a flusher or who syncs, has not made it dirty. */
+	if (!owner || !memio_at_boot || current->memio_puts_back)
 		return;
 	/* Then only a part of it is, and __memio_folio_range_dirtied() knows which. */
 	if (IS_ENABLED(CONFIG_FS_IOMAP) && folio_test_large(folio) && folio->mapping &&
@@ -261,10 +261,10 @@ static u32 written_for(struct bio *bio)
 
 void __memio_bio_submit(struct bio *bio)
 {
-	if (bio->bi_memio)
+	if (memio_bio_owner(bio))
 		return;
 	/* Direct IO of whatever pages: perhaps of a file that another writes back. */
-	if (bio_flagged(bio, BIO_PAGE_PINNED))
+	if (bio->bi_memio & MEMIO_BIO_DIRECT || bio_flagged(bio, BIO_PAGE_PINNED))
 		bio->bi_memio = memio_current_owner() | MEMIO_BIO_DIRECT;
 	else
 		bio->bi_memio = written_for(bio) ?: memio_current_owner();
@@ -286,17 +286,20 @@ static bool moves_data(struct request *rq)
 
 /*
  * Who pays for writing a page, and whether limits are paid. Not under writeback, it is not
- * the page cache's; but it may be the kernel's own, in place of such a one.
+ * the page cache's; but it may be the kernel's own, in place of such a one. A page of a file
+ * that a kernel thread has made dirty is nobody's, also beside those of others in a bio.
  */
 static u32 writer_of(struct page *page, struct bio *bio)
 {
 	struct folio *folio = page_folio(page);
-	u32 tag = 0;
 
-	if (!(bio->bi_memio & MEMIO_BIO_DIRECT) &&
-	    (folio_test_writeback(folio) || !folio->mapping))
-		tag = page_tag_of(page);
-	return tag ?: memio_bio_owner(bio);
+	if (bio->bi_memio & MEMIO_BIO_DIRECT)
+		return memio_bio_owner(bio);
+	if (folio_test_writeback(folio) && folio->mapping && !folio_test_swapcache(folio))
+		return page_tag_of(page);
+	if (folio_test_writeback(folio) || !folio->mapping)
+		return page_tag_of(page) ?: memio_bio_owner(bio);
+	return memio_bio_owner(bio);
 }
 
 void __memio_bio_replaced(struct bio *bio, struct bio *src)

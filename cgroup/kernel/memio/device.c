@@ -309,7 +309,8 @@ unsigned int memio_devices_moved(unsigned int package, struct memio_moved *moved
  */
 void memio_disk_add(struct gendisk *disk)
 {
-	u16 id = memio_device_register(disk_to_dev(disk)->parent);
+	/* What has no requests is not charged: it copies (pmem), or others below it are. */
+	u16 id = queue_is_mq(disk->queue) ? memio_device_register(disk_to_dev(disk)->parent) : 0;
 	char dev[16];
 
 	disk->queue->memio_dev = id;
