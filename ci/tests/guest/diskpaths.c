@@ -9,7 +9,7 @@
  *	map-write FILE BYTES [sync]	store to a shared mapping
  *	willneed FILE BYTES		posix_fadvise(), until all is in memory
  *	fsync FILE TIMES
- *	copy HOW FROM TO BYTES		HOW: copy_file_range, splice or sendfile
+ *	copy HOW FROM TO BYTES		HOW: copy_file_range, splice, sendfile or splice-direct
  *	memory BYTES FIFO		store to memory, wait until somebody has
  *					written to the FIFO, load from it
  *	sqpoll FILE BYTES		direct reads by a polling thread; prints the
@@ -169,7 +169,8 @@ static void sync_file(const char *path, long times)
 
 static void copy(const char *how, const char *from, const char *to, long bytes)
 {
-	int in = open_file(from, O_RDONLY), out = open_file(to, O_WRONLY | O_CREAT);
+	int direct = strcmp(how, "splice-direct") ? 0 : O_DIRECT;
+	int in = open_file(from, O_RDONLY), out = open_file(to, O_WRONLY | O_CREAT | direct);
 	int ends[2];
 	long done = 0, n;
 
