@@ -462,7 +462,7 @@ TEST_F_TIMEOUT(share, fuzz, 3 * MEMIO_TIMEOUT)
 	}
 	for (k = 0; k < 2; k++) {
 		EXPECT_LT(FUZZ / 10, refused[k]);
-		EXPECT_GT(FUZZ / 2 - FUZZ / 10, refused[k]);
+		EXPECT_GT(FUZZ / 2 - FUZZ / 20, refused[k]);
 	}
 }
 
