@@ -10,7 +10,7 @@
 need fio gcc iperf3 libc6-dev liburing-dev util-linux xfsprogs linux-perf
 
 mkdir "$tmp/out"
-for program in pollring attach boosted evade execs; do
+for program in pollring attach boosted evade execs wqring; do
 	gcc -std=gnu11 -O2 -Wall -Wextra -Werror -static -pthread -o "$tmp/$program" \
 		"$memio_top/ci/tests/guest/$program.c" -luring
 done
@@ -81,14 +81,14 @@ stream() {
 disk_limits() {
 	echo "io bps=20000000" >$cg/io/memio.limit
 	disk_io io read 128k
-	thrice read20 6 io
+	thrice read20 3 io
 	echo "io bps=50000000" >$cg/io/memio.limit
-	sleep 1; thrice read50 6 io
+	sleep 1; thrice read50 3 io
 	end $pid
 	echo "io bps=max" >$cg/io/memio.limit
 	echo "${disk##*/} rbps=30000000" >$cg/io/memio.limit
 	disk_io io write 128k
-	thrice write30 6 io
+	thrice write30 3 io
 	end $pid
 	cat $cg/io/memio.limit >"$out/limit"
 	echo "${disk##*/} rbps=max" >$cg/io/memio.limit
@@ -97,7 +97,7 @@ disk_limits() {
 	echo "total bps=25000000" >$cg/outer/memio.limit
 	echo "io bps=100000000" >$cg/outer/inner/memio.limit
 	disk_io outer/inner read 128k
-	thrice nested25 6 outer
+	thrice nested25 3 outer
 	# each stop, and how long it was, as tracers see it
 	trace=/sys/kernel/tracing
 	mountpoint -q $trace || mount -t tracefs none $trace
@@ -230,12 +230,12 @@ pollution() {
 cpu_limits() {
 	echo "cpu bps=20000000" >$cg/cpu/memio.limit
 	stream cpu 1
-	thrice cpu20 10 cpu	# what comes late is less of it
+	thrice cpu20 5 cpu	# what comes late is less of it
 	end $pid
 	echo "total bps=60000000" >$cg/mix/memio.limit
 	disk_io mix read 512k; first=$pid
 	stream mix 2
-	thrice mix60 6 mix
+	thrice mix60 4 mix
 	end $first $pid
 }
 
@@ -407,7 +407,31 @@ all_buffered() {
 	stuck "and one"
 	yes "... can be traced" "timeout 60 $programs/attach $pid"
 	gone
-	umount /run/e
+	# waiting HOW: the write of a ring's worker waits; its task does not
+	waiting() {
+		rm -f /tmp/wq.*
+		sync
+		echo "io bps=max" >$cg/dirt/memio.limit
+		in_group dirt $programs/wqring write /run/e/f $1 /tmp/wq
+		while [ ! -e /tmp/wq.ready ]; do sleep 0.1; done
+		echo "io bps=1000" >$cg/dirt/memio.limit
+		: >/tmp/wq.begin
+		soon "a worker of io_uring waits ($1)" worker_waits
+	}
+	worker_waits() {
+		local worker
+		worker=$(grep -ls '^iou-wrk' /proc/$pid/task/*/comm) || return 1
+		grep -qs '^State:.D' "${worker%comm}status"
+	}
+	waiting exec
+	: >/tmp/wq.end
+	soon "... and its task can become another program" "[ -e /tmp/wq.done ]"
+	gone
+	waiting close
+	: >/tmp/wq.end
+	soon "... the file is in use no more when the ring is closed" "umount /run/e 2>/dev/null"
+	yes "... while its process lives" "kill -0 $pid"
+	gone
 
 	# without counters, as perf has pinned one before
 	echo "io bps=max" >$cg/dirt/memio.limit
@@ -562,6 +586,36 @@ stopped $programs/execs /tmp/go /usr/bin/touch
 soon "a thread that is not stopped becomes another program" "[ -e /tmp/executed ]"
 soon "... the others of its process are gone" "! [ -e /proc/$pid/stat ] || grep -q ') Z' /proc/$pid/stat"
 wait $pid 2>/dev/null || :
+
+# kworkers_ticks: how long they have run
+kworkers_ticks() { cat /proc/[0-9]*/stat 2>/dev/null | awk '$2 ~ /^\(kworker\/u/ { n += $14 + $15 } END { print n + 0 }'; }
+# Requests of a ring, which are not begun. Whoever waits for a worker that is stopped would wait for up
+# to ten seconds, and a closed ring's kworker for as long without a break: once it may be the end of these.
+for how in exec close; do
+	promptly=0
+	for i in 1 2 3; do
+		rm -f /tmp/wq.*
+		echo "total bps=max" >$g/memio.limit
+		in_group mix $programs/wqring read $other $how /tmp/wq
+		while [ ! -e /tmp/wq.ready ]; do sleep 0.1; done
+		echo "total bps=1000" >$g/memio.limit
+		sleep 1
+		before=$(reads $other)
+		: >/tmp/wq.begin
+		sleep 1
+		begun=$(($(reads $other) - before))
+		used=$(kworkers_ticks)
+		: >/tmp/wq.end
+		sleep 2
+		used=$(($(kworkers_ticks) - used))
+		if [ -e /tmp/wq.done ] && [ "$begun" -lt 32 ] && [ $used -lt 50 ]; then
+			promptly=$((promptly + 1))
+		fi
+		kill -KILL $pid 2>/dev/null || :
+		wait $pid 2>/dev/null || :
+	done
+	yes "$how: what stopped workers have is cancelled at once, $promptly of 3 times" "[ $promptly -ge 2 ]"
+done
 
 # Up to three times, as it might run by itself in the moment that it has after ten seconds
 stopped $programs/boosted /tmp/lock

@@ -46,8 +46,10 @@
  * Who is not stopped: kernel threads, which don't return to user mode; exiting
  * tasks; tasks with a signal; tasks of another class, which are flagged when they
  * come back to this one. Workers of io_uring stop between two requests, as they call
- * resume_user_mode_work() there, unless their process is about to exit or to exec, which
- * waits for them. Its polling thread (SQPOLL) comes there with a lock held that others need, and
+ * resume_user_mode_work() there, unless others wait for them: their process ends, their task exits or
+ * execs, or their request is cancelled, as when its ring is closed. What of it is under way is
+ * debt. Nor are they with a signal to stop or to freeze, which they take when nothing is queued
+ * any more: with a request at hand they could not be cancelled. Its polling thread (SQPOLL) comes there with a lock held that others need, and
  * goes on; it has a place of its own (see "In the kernel"). Workers of vhost don't return to
  * user mode at all: they are charged and go on.
  *
@@ -112,6 +114,7 @@
 #include <linux/resume_user_mode.h>
 #include <linux/sched/signal.h>
 
+#include "../../io_uring/io-wq.h"
 #include "../sched/sched.h"
 #include "internal.h"
 #include "limit.h"
@@ -199,18 +202,20 @@ static bool is_stopped(struct task_struct *p)
 	return stopped_by(p);
 }
 
-/* Threads of io_uring that others would wait for: see "Who is not stopped". */
-static bool goes_on(const struct task_struct *p)
+/* Whether this is a worker of io_uring that others wait for: see "Who is not stopped". */
+static bool goes_on(void)
 {
+	struct task_struct *p = current;
+
 	return p->flags & PF_IO_WORKER &&
 	       (!p->worker_private || p->signal->flags & SIGNAL_GROUP_EXIT ||
-		p->signal->group_exec_task);
+		io_wq_worker_awaited());
 }
 
 /* See memio_stop(). */
 void __memio_stop(void)
 {
-	if (goes_on(current))
+	if (goes_on())
 		return;
 	while (is_stopped(current)) {
 		if (signal_pending(current)) {
@@ -312,7 +317,7 @@ int __memio_dirty_wait(struct address_space *mapping, bool async)
 		/* Then a worker does it, which may wait. */
 		if (async)
 			return -EAGAIN;
-		if (goes_on(current))
+		if (goes_on())
 			break;
 		begun = begun ?: ktime_get_ns();
 		if (ktime_get_ns() - begun >= MEMIO_DIRTY_NS_MAX)
