@@ -215,18 +215,26 @@ static int take_line(struct memio_limits *l, struct memio_line *line, u64 read, 
 
 /*
  * Whether a group, or one above it, was let go for a moment whatever it owes. That moment is
- * also its (let_go_below()).
+ * also its (let_go_below()). One that is to begin when a group above runs again
+ * (let_go_for_a_moment()) is there as long as that is stopped; it may run before it was to.
  */
 static bool has_grace(struct memio_limits *l)
 {
+	u64 now = ktime_get_ns();
 	struct memio_cgroup *g;
-	u64 grace;
+	bool later = false;
+	s64 left;
 
 	for (g = l->group; g; g = memio_cgroup_parent(g)) {
 		l = memio_limits_of(g);
-		grace = l ? READ_ONCE(l->grace_ns) : 0;
-		if (grace && (s64)(ktime_get_ns() - grace) < 0)
+		if (!l)
+			continue;
+		if (later && READ_ONCE(l->stopped_ns))
 			return true;
+		left = READ_ONCE(l->grace_ns) - now;
+		if (left > 0 && left <= MEMIO_GRACE_NS)
+			return true;
+		later |= left > 0;
 	}
 	return false;
 }

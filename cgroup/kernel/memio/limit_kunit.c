@@ -258,6 +258,44 @@ static void both_hold(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stopped(t), 0);
 }
 
+/* A moment that is to begin when a group above runs again is none if that runs before. */
+static void moment_to_come(struct kunit *test)
+{
+	struct tree *t = test->priv;
+	struct memio_limits *l;
+
+	write_limit(test, t->g[ABOVE], "total bps=" TIGHT);
+	write_limit(test, t->g[A], "io bps=" TIGHT);
+	move(t->g[B], t->dev, MOVED);
+	KUNIT_EXPECT_EQ(test, stopped(t), BIT(ABOVE));
+	l = memio_limits_of(t->g[A]);
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	WRITE_ONCE(l->grace_ns, ktime_get_ns() + 3600 * NSEC_PER_SEC);
+	move(t->g[A], t->dev, MOVED);
+	KUNIT_EXPECT_EQ(test, stopped(t), BIT(ABOVE));
+	write_limit(test, t->g[ABOVE], "total bps=max");
+	KUNIT_EXPECT_EQ(test, stopped(t), 0);
+	move(t->g[A], t->dev, MOVED);
+	KUNIT_EXPECT_EQ(test, stopped(t), BIT(A));
+	/* One that has begun holds for those below, too. */
+	write_limit(test, t->g[A], "io bps=max");
+	write_limit(test, t->g[A], "io bps=" TIGHT);
+	write_limit(test, t->g[ABOVE], "total bps=" LOOSE);
+	WRITE_ONCE(l->grace_ns, 0);
+	l = memio_limits_of(t->g[ABOVE]);
+	WRITE_ONCE(l->grace_ns, ktime_get_ns() + 4 * NSEC_PER_MSEC);
+	preempt_disable();
+	move(t->g[A], t->dev, MOVED);
+	if (ktime_get_ns() < l->grace_ns)
+		KUNIT_EXPECT_EQ(test, stopped(t), 0);
+	preempt_enable();
+	WRITE_ONCE(l->grace_ns, 0);
+	move(t->g[A], t->dev, MOVED);
+	KUNIT_EXPECT_EQ(test, stopped(t), BIT(A));
+	write_limit(test, t->g[A], "io bps=max");
+	KUNIT_EXPECT_EQ(test, stopped(t), 0);
+}
+
 /* Of one group's limits, too, all hold that are set. */
 static void each_holds(struct kunit *test)
 {
@@ -429,14 +467,36 @@ static void shared_down_the_tree(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, share(t->g[BESIDE]), t->all / 4 * 3);
 }
 
+/* Who is held by its limit, and has no share any more, does not wait for one. */
+static void share_is_gone(struct kunit *test)
+{
+	struct tree *t = test->priv;
+	struct memio_limits *l;
+
+	KUNIT_EXPECT_EQ(test, memio_guaranteed_set(ALL), 0);
+	move(t->g[A], t->dev, 512);
+	KUNIT_EXPECT_EQ(test, memio_guaranteed_set(ALL), 0);
+	KUNIT_EXPECT_EQ(test, share(t->g[A]), t->all);
+	l = memio_limits_of(t->g[A]);
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	memio_share_held(l);
+	KUNIT_EXPECT_EQ(test, l->share_waits, 1);
+	KUNIT_EXPECT_EQ(test, memio_guaranteed_set(0), 0);
+	KUNIT_EXPECT_EQ(test, share(t->g[A]), 0);
+	memio_share_held(l);
+	KUNIT_EXPECT_EQ(test, l->share_waits, 0);
+}
+
 static struct kunit_case limit_cases[] = {
 	KUNIT_CASE(price_is_bounded),
 	KUNIT_CASE(tightest_holds),
 	KUNIT_CASE(both_hold),
+	KUNIT_CASE(moment_to_come),
 	KUNIT_CASE(each_holds),
 	KUNIT_CASE(default_of_devices),
 	KUNIT_CASE(scaled_down_the_tree),
 	KUNIT_CASE(shared_down_the_tree),
+	KUNIT_CASE(share_is_gone),
 	{}
 };
 

@@ -281,8 +281,8 @@ u64 memio_share_wait(struct memio_limits *l)
  */
 void memio_share_held(struct memio_limits *l)
 {
-	if (READ_ONCE(l->share.ways))
-		waits(l, 1);
+	/* It may have had one when it was stopped, and have none now. */
+	waits(l, !!READ_ONCE(l->share.ways));
 }
 
 /**
