@@ -31,7 +31,7 @@ int predict(const struct active *a, const char *llc, const char *bandwidth, cons
 	struct prediction p;
 	const char *metric, *unit;
 	struct unit scale;
-	char beside[64] = "";
+	char beside[64] = "", high[32] = "null";
 	struct run r;
 	size_t n, i;
 	bool good;
@@ -78,9 +78,12 @@ int predict(const struct active *a, const char *llc, const char *bandwidth, cons
 	}
 	if (dma)
 		snprintf(beside, sizeof(beside), ", beside DMA of %.1f MB/s", dma / 1e6);
+	/* It may have no end: JSON has no word for that. */
+	if (isfinite(p.slow.high))
+		snprintf(high, sizeof(high), "%.6f", p.slow.high);
 	if (a->json)
-		printf("{\"llc\": %.0f, \"bandwidth\": %.0f, \"dma\": %.0f, \"metric\": \"%s\", \"slow\": %.6f, \"low\": %.6f, \"high\": %.6f, \"added\": %s, \"beyond\": %s}\n",
-		       cache, rate, dma, metric, p.slow.mean, p.slow.low, p.slow.high,
+		printf("{\"llc\": %.0f, \"bandwidth\": %.0f, \"dma\": %.0f, \"metric\": \"%s\", \"slow\": %.6f, \"low\": %.6f, \"high\": %s, \"added\": %s, \"beyond\": %s}\n",
+		       cache, rate, dma, metric, p.slow.mean, p.slow.low, high,
 		       p.added ? "true" : "false", p.beyond || p.more_dma ? "true" : "false");
 	else
 		printf("With %.2f MiB of cache and %.2f %s%s: %s%.3f times as %s (%.3f to %.3f)%s\n",

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,10 +28,12 @@
 
 #define VERSION	3
 
+/* A ratio's may have no end. */
 static json_t *interval_json(const struct interval *i)
 {
-	return json_pack("{s:f, s:f, s:f, s:I}", "mean", i->mean, "low", i->low, "high", i->high,
-			 "n", (json_int_t)i->n);
+	return json_pack("{s:f, s:f, s:o, s:I}", "mean", i->mean, "low", i->low, "high",
+			 isfinite(i->high) ? json_real(i->high) : json_null(), "n",
+			 (json_int_t)i->n);
 }
 
 static bool interval_load(json_t *j, struct interval *i)
@@ -217,11 +220,19 @@ static json_t *between_json(const struct bound *b, unsigned int processes)
 			 "at_most", count(b->at_most ? b->at_most / processes : -1));
 }
 
+static json_t *verdict_json(enum verdict v)
+{
+	return v == UNDECIDED ? json_null() : json_boolean(v == SLOWER);
+}
+
 static json_t *bound_json(const struct bound *b, unsigned int processes)
 {
 	json_t *j = between_json(b, 1);
 
-	json_object_set_new(j, "suffers", json_boolean(b->suffers));
+	json_object_set_new(j, "suffers", verdict_json(b->suffers));
+	json_object_set_new(j, "undecided", json_integer(b->undecided));
+	json_object_set_new(j, "repetitions", b->repetitions ? json_integer(b->repetitions) :
+			    json_null());
 	json_object_set_new(j, "per_process", between_json(b, processes ?: 1));
 	return j;
 }
@@ -235,9 +246,10 @@ static json_t *point_json(const struct active *a, const struct run *r, unsigned 
 
 	if (!v.n)
 		return NULL;
-	return json_pack("{s:i, s:i, s:i, s:o, s:o}", "storage", storage, "bandwidth", bandwidth,
-			 "bubble", bubble, "value", interval_json(&v), "slow",
-			 interval_json(&slow));
+	return json_pack("{s:i, s:i, s:i, s:o, s:o, s:o}", "storage", storage, "bandwidth",
+			 bandwidth, "bubble", bubble, "value", interval_json(&v), "slow",
+			 interval_json(&slow), "slower",
+			 verdict_json(verdict_of(&slow, a->threshold)));
 }
 
 /* What follows from the samples */

@@ -652,25 +652,55 @@ static void print_table(const struct active *a, const struct run *r, const struc
 	}
 }
 
+static void print_undecided(const struct bound *b, size_t repetitions)
+{
+	printf("  %zu repetition%s %s not decide whether it is slower at %zu level%s;",
+	       repetitions, repetitions > 1 ? "s" : "", repetitions > 1 ? "do" : "does",
+	       b->undecided, b->undecided > 1 ? "s" : "");
+	if (b->repetitions)
+		printf(" about %zu may (--reps)\n", b->repetitions);
+	else
+		puts(repetitions < 2 ? " how many may, two and more will tell (--reps)" :
+		     " nor may as many as are run at the most, as they vary so much");
+}
+
 static void print_bound(const char *what, const struct bound *b, double unit, const char *name,
-			unsigned int processes)
+			unsigned int processes, size_t repetitions)
 {
 	const double each = unit * (processes ? processes : 1);
 
 	printf("%s: ", what);
 	/* How much it is, nobody knows; whether, is known. */
 	if (!b->at_most) {
-		puts(b->suffers ? "it got slower with less; how much that was is not known" :
-		     "it never got slower with less");
-		return;
+		puts(b->suffers == SLOWER ?
+		     "it got slower with less; how much that was is not known" :
+		     b->suffers == WELL ? "it never got slower with less" :
+		     "whether it gets slower with less is not decided");
+	} else {
+		if (b->suffers == SLOWER)
+			printf("between %.2f and %.2f %s are used", b->at_least / each,
+			       b->at_most / each, name);
+		else
+			printf("no more than %.2f %s is used, if any: %s", b->at_most / each, name,
+			       b->suffers == WELL ? "it never got slower" :
+			       "whether it gets slower with less is not decided");
+		puts(processes > 1 ? " by each process" : "");
 	}
-	if (!b->suffers)
-		printf("no more than %.2f %s is used, if any: it never got slower",
-		       b->at_most / each, name);
-	else
-		printf("between %.2f and %.2f %s are used", b->at_least / each, b->at_most / each,
-		       name);
-	puts(processes > 1 ? " by each process" : "");
+	if (b->undecided)
+		print_undecided(b, repetitions);
+}
+
+/* Repetitions of the point that has fewest */
+static size_t fewest(const struct surface *s)
+{
+	size_t n = s->slow[0][0].n;
+	unsigned int i, k;
+
+	for (i = 0; i <= s->storage; i++)
+		for (k = 0; k <= s->bandwidth; k++)
+			if (s->slow[i][k].n && s->slow[i][k].n < n)
+				n = s->slow[i][k].n;
+	return n;
 }
 
 static void print_run(const struct active *a, const struct run *r)
@@ -697,9 +727,10 @@ static void print_run(const struct active *a, const struct run *r)
 	run_bounds(a, r, &storage, &bandwidth);
 	putchar('\n');
 	if (s.storage)
-		print_bound("Cache", &storage, 1048576, "MiB", r->processes);
+		print_bound("Cache", &storage, 1048576, "MiB", r->processes, fewest(&s));
 	if (s.bandwidth)
-		print_bound("Bandwidth", &bandwidth, unit.bytes, unit.name, r->processes);
+		print_bound("Bandwidth", &bandwidth, unit.bytes, unit.name, r->processes,
+			    fewest(&s));
 	if (a->repetitions < 2)
 		puts("One repetition says nothing about chance; --reps 3 or more does.");
 }

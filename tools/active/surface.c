@@ -6,57 +6,108 @@
 
 #include "surface.h"
 
+/* The standard error of a mean */
+static double error_of(const struct interval *v)
+{
+	return v->n < 2 ? 0 : (v->high - v->mean) / student_95(v->n - 1);
+}
+
+/* Student's t for the difference of two means: the degrees of freedom are Welch's */
+static double welch_95(const struct interval *a, const struct interval *b)
+{
+	const double x = pow(error_of(a), 2), y = pow(error_of(b), 2);
+
+	if (a->n < 2 || b->n < 2 || x + y <= 0)
+		return 0;
+	return student_95((x + y) * (x + y) / (x * x / (a->n - 1) + y * y / (b->n - 1)));
+}
+
 struct interval ratio_of(const struct interval *a, const struct interval *b)
 {
 	struct interval r = { .n = a->n < b->n ? a->n : b->n };
-	double error;
+	double t, above, below, root;
 
 	if (!r.n || b->mean <= 0)
 		return (struct interval) { 0 };
+	/* What a - m b is 0 for, within t errors: m^2 below - 2 m a b + above = 0 */
+	t = welch_95(a, b);
+	above = a->mean * a->mean - pow(t * error_of(a), 2);
+	below = b->mean * b->mean - pow(t * error_of(b), 2);
+	root = a->mean * b->mean + sqrt(fmax(0, pow(a->mean * b->mean, 2) - above * below));
 	r.mean = a->mean / b->mean;
-	error = (b->high - b->mean) / b->mean;
-	if (a->mean > 0)
-		error = hypot(error, (a->high - a->mean) / a->mean);
-	r.low = r.mean * (1 - error);
-	r.high = r.mean * (1 + error);
+	r.low = above > 0 ? above / root : 0;
+	r.high = below > 0 ? root / below : INFINITY;
 	return r;
 }
 
-bool slower(const struct interval *slow, double threshold)
+enum verdict verdict_of(const struct interval *slow, double threshold)
 {
-	return slow->n && slow->mean > 1 + threshold && slow->low > 1;
+	if (slow->n < 2)
+		return UNDECIDED;
+	if (slow->mean > 1 + threshold && slow->low > 1)
+		return SLOWER;
+	return slow->high <= 1 + threshold ? WELL : UNDECIDED;
+}
+
+/* How many may decide a level, if it varies as before; 0: nobody knows, or too many */
+static size_t enough_for(const struct interval *slow, double threshold)
+{
+	const bool more = slow->mean > 1 + threshold;
+	const double wanted = more ? slow->mean - 1 : 1 + threshold - slow->mean;
+	const double seen = more ? slow->mean - slow->low : slow->high - slow->mean;
+	size_t n;
+
+	if (slow->n < 2 || !isfinite(seen))
+		return 0;
+	for (n = slow->n + 1; n <= STATISTICS_MAX; n++)
+		if (seen * student_95(2 * n - 2) / student_95(2 * slow->n - 2) *
+		    sqrt((double)slow->n / n) < wanted)
+			return n;
+	return 0;
 }
 
 struct bound bound_of(const double *available, const struct interval *slow, size_t levels,
 		      double threshold)
 {
-	double before = levels ? available[0] : 0;
+	size_t well = 0, first, i;
 	struct bound b = { 0 };
-	size_t first, i;
+	bool known = true;
 
-	for (first = levels; first > 1 && slower(&slow[first - 1], threshold); first--)
-		;
-	/* slow[first - 1] is the last that is well. */
-	for (i = 1; i < first; i++)
-		before = fmin(before, available[i]);
-	b.suffers = first < levels;
-	b.at_most = before;
-	b.at_least = b.suffers ? fmin(before, available[first]) : 0;
+	for (i = 1; i < levels; i++)
+		if (verdict_of(&slow[i], threshold) == WELL)
+			well = i;
+	for (first = well + 1; first < levels; first++)
+		if (verdict_of(&slow[first], threshold) == SLOWER)
+			break;
+	b.suffers = first < levels ? SLOWER : well == levels - 1 ? WELL : UNDECIDED;
+	b.at_most = levels ? available[0] : 0;
+	for (i = 1; i <= well; i++)
+		b.at_most = fmin(b.at_most, available[i]);
+	for (b.at_least = b.at_most; i < first; i++) {
+		const size_t n = enough_for(&slow[i], threshold);
+
+		b.at_least = fmin(b.at_least, available[i]);
+		b.undecided++;
+		known &= !!n;
+		b.repetitions = n > b.repetitions ? n : b.repetitions;
+	}
+	b.at_least = b.suffers == SLOWER ? fmin(b.at_least, available[first]) : 0;
+	if (!known)
+		b.repetitions = 0;
 	return b;
 }
 
 /* As slow as both make it, if they have nothing to do with each other */
 static struct interval both(const struct interval *a, const struct interval *b)
 {
-	const double error = hypot(a->high - a->mean, b->high - b->mean);
 	struct interval r = { 0 };
 
 	if (!a->n || !b->n)
 		return r;
 	r.n = a->n < b->n ? a->n : b->n;
 	r.mean = a->mean + b->mean - 1;
-	r.low = r.mean - error;
-	r.high = r.mean + error;
+	r.low = r.mean - hypot(a->mean - a->low, b->mean - b->low);
+	r.high = r.mean + hypot(a->high - a->mean, b->high - b->mean);
 	return r;
 }
 

@@ -53,28 +53,48 @@ void surface_beside(struct surface *s, const struct surface *alone);
 bool surfaces_at(const struct surface *s, const double *rate, size_t n, double capacity,
 		 double bandwidth, double at, struct prediction *p);
 
+/*
+ * What is known of a level. That it was not seen to be slower does not say that it is well: both
+ * have to be shown, and what is between them is known by nobody yet.
+ */
+enum verdict {
+	UNDECIDED,	/* neither; so is what was run once, as nothing is known of chance */
+	WELL,		/* by no more than the threshold: the whole interval is below */
+	SLOWER,		/* by more than that on the average, and not by chance */
+};
+
+enum verdict verdict_of(const struct interval *slow, double threshold);
+
 /**
  * struct bound - how much of a resource a command uses
- * @at_least:	it suffers when it has no more than this; 0 if it never did
- * @at_most:	it does not suffer when it has this; 0: how much there was is not known
- * @suffers:	that it suffered at all; with the least that it was left
+ * @at_least:	it suffers when it has no more than this; 0 if it is not known to
+ * @at_most:	it does not suffer when it has this; 0: how much there was is not known, or
+ *		nothing was taken away
+ * @suffers:	SLOWER: it did somewhere; WELL: not even with the least that it was left
+ * @undecided:	levels that would bring the bounds nearer to each other, if it were known
+ *		whether they are slower
+ * @repetitions: that may decide these; 0: nobody knows, or more than are run
  */
 struct bound {
 	double at_least, at_most;
-	bool suffers;
+	enum verdict suffers;
+	size_t undecided, repetitions;
 };
 
-/* slower: by more than @threshold (0.05), and not by chance */
-bool slower(const struct interval *slow, double threshold);
 /*
- * bound_of: @available falls from [0] on; where it was measured not to, a level left no more
- * than the ones before it. The use lies between what was there at the first level from
- * which on all are slower, and at the one before.
+ * bound_of: @available falls from [0] on, which is alone; where it was measured not to, a
+ * level left no more than the ones before it. The use lies between what was there at the last
+ * level that is well, and at the first one after it that is slower: with less it does not
+ * get better, so what is slow before one that is well is chance.
  */
 struct bound bound_of(const double *available, const struct interval *slow, size_t levels,
 		      double threshold);
 
-/* ratio_of: of two means; the intervals' errors are independent and small */
+/*
+ * ratio_of: of two means of independent values. Its ends are those ratios that the values don't
+ * rule out (Fieller's theorem), so that "1 is below the interval" is Welch's test of a difference,
+ * and true of large errors, too. high is INFINITY where @b is not known to be more than 0.
+ */
 struct interval ratio_of(const struct interval *a, const struct interval *b);
 
 #endif /* MEMIO_ACTIVE_SURFACE_H */

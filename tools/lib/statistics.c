@@ -71,16 +71,22 @@ void level(double *value, size_t stride, size_t points, size_t repetitions)
 	}
 }
 
-double student_95(size_t df)
+double student_95(double df)
 {
 	static const double few[] = {
 		NAN, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622,
 		2.2281,
 	};
+	enum { MOST_FEW = sizeof(few) / sizeof(*few) - 1 };
 	const double z = 1.959964;
 
-	if (df < sizeof(few) / sizeof(*few))
-		return few[df];
+	/* Between two of them, in a line over 1 / df: the quantile is below it. */
+	if (df < MOST_FEW) {
+		const size_t low = fmax(1, df);
+		const double part = (df - low) * (low + 1) / df;
+
+		return few[low] + part * (few[low + 1] - few[low]);
+	}
 	/* The first terms of its expansion: within 0.0003 from 11 on */
 	return z + (pow(z, 3) + z) / (4. * df) +
 	       (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96. * df * df) +

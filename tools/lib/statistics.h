@@ -40,8 +40,11 @@ double robust_mean(const double *v, size_t n, size_t *dropped);
  */
 void level(double *value, size_t stride, size_t points, size_t repetitions);
 
-/* student_95: two-sided quantile of Student's t with @df degrees of freedom */
-double student_95(size_t df);
+/*
+ * student_95: two-sided quantile of Student's t with @df degrees of freedom, 1 and more; of a
+ * fraction (Welch's) up to 10, a little too large
+ */
+double student_95(double df);
 
 /* interval_of: all values count, with Student's t */
 struct interval interval_of(const double *v, size_t n);

@@ -25,7 +25,7 @@ static void statistics(void)
 {
 	/* Michelson's first ten velocities of light, less 299,000 km/s */
 	static const double v[] = { 850, 740, 900, 1070, 930, 850, 950, 980, 980, 880 };
-	struct interval i = interval_of(v, N(v)), j;
+	struct interval i = interval_of(v, N(v));
 	size_t dropped;
 
 	near("mean of Michelson's", i.mean, 913, EXACT);
@@ -41,12 +41,55 @@ static void statistics(void)
 	near("... of none", median(v, 0), 0, 0);
 	near("without the outlier", robust_mean((const double[]){ 1000, 1001, 999, 4000 }, 4,
 						&dropped), 1000, EXACT);
-	i = (struct interval) { 12, 11.4, 12.6, 5 };
-	j = (struct interval) { 10, 9.6, 10.4, 3 };
-	i = ratio_of(&i, &j);
-	near("a ratio", i.mean, 1.2, EXACT);
-	near("... errors of 5 and 4 %", i.high, 1.2 * (1 + hypot(0.05, 0.04)), EXACT);
-	check(i.n == 3, "... is of no more than its parts");
+	/* Between 1 and 2, 0.5 of the way in 1 / df is 1.33. */
+	near("... 1.33", student_95(4 / 3.), (12.7062 + 4.3027) / 2, EXACT);
+	near("... of nearly 1, as sums come to", student_95(0.999999999999), 12.7062, 0.000001);
+}
+
+/* @n values of this mean, whose standard error is @error */
+static struct interval mean_of(double mean, double error, size_t n)
+{
+	const double half = student_95(n - 1) * error;
+
+	return (struct interval) { mean, mean - half, mean + half, n };
+}
+
+static void ratios(void)
+{
+	struct interval a = mean_of(12, 0.1, 5), b = mean_of(10, 0.1, 5), r = ratio_of(&a, &b);
+	double t = student_95(8);
+
+	near("a ratio", r.mean, 1.2, EXACT);
+	/* 12 +- 0.1 t and 10 +- 0.1 t: of small errors, as they add up */
+	near("... of errors that are small, from", r.low, 1.2 - t * hypot(0.01, 0.012), 0.001);
+	near("... to", r.high, 1.2 + t * hypot(0.01, 0.012), 0.001);
+	check(r.n == 5, "... is of no more than its parts");
+
+	/* A difference of 0.9 t errors: 1 is in it. At 1.1 it is not, whatever the errors are. */
+	t = student_95(4);
+	b = mean_of(10, 2, 3);
+	a = mean_of(10 + 0.9 * t * hypot(2, 2), 2, 3);
+	r = ratio_of(&a, &b);
+	check(r.low < 1, "large errors, a difference within them: from %.3f", r.low);
+	a = mean_of(10 + 1.1 * t * hypot(2, 2), 2, 3);
+	r = ratio_of(&a, &b);
+	check(r.low > 1, "... and beyond: from %.3f", r.low);
+	/* The ends are where the difference is as large as its error. */
+	near("... that end", a.mean - r.low * 10, t * hypot(2, 2 * r.low), 0.000001);
+	near("... and the other", r.high * 10 - a.mean, t * hypot(2, 2 * r.high), 0.000001);
+	/* 4 degrees of freedom, where both vary alike; 2 if it is only one */
+	a = mean_of(13, 0, 3);
+	b = mean_of(10, 0.5, 3);
+	r = ratio_of(&a, &b);
+	near("only one of them varies", r.low, 13 / (10 + 0.5 * student_95(2)), EXACT);
+	b = mean_of(10, 4, 3);
+	r = ratio_of(&a, &b);
+	check(isinf(r.high) && r.low > 0, "of what may be nothing there is no end");
+	a = mean_of(1, 4, 3);
+	check(ratio_of(&a, &b).low == 0, "... and what is nothing is none of it");
+	a = (struct interval) { 10, 10, 10, 1 };
+	r = ratio_of(&a, &a);
+	check(r.n == 1 && r.low == 1 && r.high == 1, "of one value nothing is known");
 }
 
 static void table_2(void)
@@ -440,18 +483,18 @@ static void bounds(void)
 	for (i = 0; i < 6; i++)
 		v[i] = exactly(i < 4 ? 1 + 0.01 * i : 1.2);
 	b = bound_of(left, v, 6, 0.05);
-	check(b.suffers && b.at_least == 5 && b.at_most == 7, "MCB: 5 to 7 MB: %g to %g",
-	      b.at_least, b.at_most);
+	check(b.suffers == SLOWER && b.at_least == 5 && b.at_most == 7 && !b.undecided,
+	      "MCB: 5 to 7 MB: %g to %g", b.at_least, b.at_most);
 	b = bound_of(left, v, 4, 0.05);
-	check(!b.suffers && b.at_most == 7 && !b.at_least, "never slower: 7 at the most");
+	check(b.suffers == WELL && b.at_most == 7 && !b.at_least, "never slower: 7 at the most");
 	for (i = 1; i < 6; i++) {
 		size_t k;
 
 		for (k = 1; k < 6; k++)
 			v[k] = exactly(k < i ? 1 : 1.2);
 		b = bound_of(noisy, v, 6, 0.05);
-		check(b.suffers && b.at_least <= b.at_most, "noise, slower from %zu on: %g to %g",
-		      i, b.at_least, b.at_most);
+		check(b.suffers == SLOWER && b.at_least <= b.at_most,
+		      "noise, slower from %zu on: %g to %g", i, b.at_least, b.at_most);
 	}
 	check(b.at_least == 5 && b.at_most == 5, "... a level leaves no more than one before");
 	v[1] = exactly(1.5);
@@ -463,10 +506,63 @@ static void bounds(void)
 		v[i] = exactly(2);
 	b = bound_of(left, v, 6, 0.05);
 	check(b.at_least == 15 && b.at_most == 20, "slower at once: more than 15");
-	v[1] = (struct interval) { 1.2, 0.9, 1.5, 3 };
-	check(!slower(&v[1], 0.05), "20 %% slower, give or take 30, is not known to be");
-	v[1] = (struct interval) { 1.04, 1.03, 1.05, 3 };
-	check(!slower(&v[1], 0.05), "4 %% are fewer than 5");
+}
+
+static void levels(void)
+{
+	static const double left[] = { 20, 15, 12, 7, 5, 2.5 };
+	static const double noisy[] = { 20, 15, 4, 7, 5, 2.5 };
+	const struct interval open = { 1.2, 0.9, 1.5, 3 }, near_one = { 1.01, 0.95, 1.07, 3 };
+	struct interval v[6];
+	struct bound b;
+	size_t i;
+
+	v[0] = (struct interval) { 1.04, 1.03, 1.05, 3 };
+	check(verdict_of(&v[0], 0.05) == WELL, "4 %%, which are slower, are fewer than 5");
+	check(verdict_of(&v[0], 0.03) == SLOWER, "... and more than 3");
+	check(verdict_of(&open, 0.05) == UNDECIDED, "20 %% slower, give or take 30, is not known to be");
+	check(verdict_of(&near_one, 0.05) == UNDECIDED,
+	      "1 %% slower, give or take 6, is not known not to be");
+	v[0] = (struct interval) { 1, 1, 1, 1 };
+	check(verdict_of(&v[0], 0.05) == UNDECIDED, "what was run once is not decided");
+	v[0] = (struct interval) { 1.1, 1.01, INFINITY, 3 };
+	check(verdict_of(&v[0], 0.05) == SLOWER, "slower, nobody knows by how much");
+
+	/* Well, well, ?, ?, slower, slower: these two lower neither bound. */
+	for (i = 0; i < 6; i++)
+		v[i] = exactly(i < 2 ? 1 : 1.5);
+	v[2] = open;
+	v[3] = near_one;
+	b = bound_of(left, v, 6, 0.05);
+	check(b.suffers == SLOWER && b.at_most == 15 && b.at_least == 5 && b.undecided == 2,
+	      "two that are undecided between the bounds: %g to %g, %zu", b.at_least, b.at_most,
+	      b.undecided);
+	/* 0.3 has to be 0.2: with 5, t falls from 2.78 to 2.31, and the root of n helps: 0.193 */
+	check(verdict_of(&open, 0.05) == UNDECIDED && b.repetitions == 5,
+	      "... 5 repetitions may decide both: %zu", b.repetitions);
+	b = bound_of(noisy, v, 6, 0.05);
+	check(b.at_most == 15 && b.at_least == 4, "... one of them left no more than one before: %g",
+	      b.at_least);
+	v[3] = (struct interval) { 1.05, 0.5, 1.6, 3 };
+	b = bound_of(left, v, 6, 0.05);
+	check(b.undecided == 2 && !b.repetitions, "... where it is just the threshold, none do");
+	v[3] = exactly(1);
+	b = bound_of(left, v, 6, 0.05);
+	check(b.at_most == 7 && b.at_least == 5 && !b.undecided,
+	      "one that is undecided before one that is well is, too");
+	v[5] = open;
+	b = bound_of(left, v, 6, 0.05);
+	check(b.suffers == SLOWER && b.at_least == 5 && !b.undecided,
+	      "... and after one that is slower it is nobody's concern");
+	v[4] = open;
+	b = bound_of(left, v, 6, 0.05);
+	check(b.suffers == UNDECIDED && b.at_most == 7 && !b.at_least && b.undecided == 2,
+	      "undecided to the end: no more than 7, and whether less is enough is not known");
+	for (i = 1; i < 6; i++)
+		v[i] = (struct interval) { 1.5, 1.5, 1.5, 1 };
+	b = bound_of(left, v, 6, 0.05);
+	check(b.suffers == UNDECIDED && b.at_most == 20 && !b.at_least && b.undecided == 5 &&
+	      !b.repetitions, "one repetition bounds nothing, nor says how many do");
 }
 
 /* ---- each kind on the other ---- */
@@ -577,6 +673,7 @@ static void room(void)
 int main(void)
 {
 	statistics();
+	ratios();
 	table_2();
 	equation_4();
 	lru();
@@ -584,6 +681,7 @@ int main(void)
 	predictions();
 	beside_dma();
 	bounds();
+	levels();
 	effects();
 	room();
 	return failed ? 1 : 0;
