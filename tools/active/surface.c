@@ -73,6 +73,9 @@ struct bound bound_of(const double *available, const struct interval *slow, size
 	struct bound b = { 0 };
 	bool known = true;
 
+	/* Where nothing was taken away, nothing follows. */
+	if (levels < 2)
+		return b;
 	for (i = 1; i < levels; i++)
 		if (verdict_of(&slow[i], threshold) == WELL)
 			well = i;
@@ -80,7 +83,7 @@ struct bound bound_of(const double *available, const struct interval *slow, size
 		if (verdict_of(&slow[first], threshold) == SLOWER)
 			break;
 	b.suffers = first < levels ? SLOWER : well == levels - 1 ? WELL : UNDECIDED;
-	b.at_most = levels ? available[0] : 0;
+	b.at_most = available[0];
 	for (i = 1; i <= well; i++)
 		b.at_most = fmin(b.at_most, available[i]);
 	for (b.at_least = b.at_most; i < first; i++) {

@@ -558,6 +558,9 @@ static void levels(void)
 	b = bound_of(left, v, 6, 0.05);
 	check(b.suffers == UNDECIDED && b.at_most == 7 && !b.at_least && b.undecided == 2,
 	      "undecided to the end: no more than 7, and whether less is enough is not known");
+	b = bound_of(left, v, 1, 0.05);
+	check(b.suffers == UNDECIDED && !b.at_most && !b.at_least && !b.undecided,
+	      "of what was never taken away nothing is known");
 	for (i = 1; i < 6; i++)
 		v[i] = (struct interval) { 1.5, 1.5, 1.5, 1 };
 	b = bound_of(left, v, 6, 0.05);
