@@ -372,6 +372,44 @@ static bool run_sample(const struct active *a, struct run *r, char **command, st
 	return good;
 }
 
+/* ---- what counts ---- */
+
+const char *metric_named(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < METRICS; i++)
+		if (!strcmp(name, metrics[i].name))
+			return metrics[i].name;
+	return NULL;
+}
+
+const char *run_metric_name(const struct active *a, const struct run *r)
+{
+	return a->metric ?: r->metric ?: metrics[0].name;
+}
+
+static bool is_metric(const struct active *a, const struct run *r, const char *name)
+{
+	return !strcmp(run_metric_name(a, r), name);
+}
+
+const char *run_metric_unit(const struct active *a, const struct run *r)
+{
+	size_t i;
+
+	for (i = 0; !is_metric(a, r, metrics[i].name); i++)
+		;
+	return metrics[i].unit;
+}
+
+/* Negative: not counted */
+static double metric_of(const struct active *a, const struct run *r, const struct sample *s)
+{
+	return is_metric(a, r, "cpu") ? s->cpu_ns :
+	       is_metric(a, r, "misses") ? s->misses : s->time_ns;
+}
+
 /* ---- the grid ---- */
 
 static bool wanted(const struct active *a, const struct run *r, unsigned int s, unsigned int b,
@@ -382,7 +420,8 @@ static bool wanted(const struct active *a, const struct run *r, unsigned int s, 
 	return !a->axes || !!s + !!b + !!k <= 1;
 }
 
-static bool sample_there(const struct run *r, const struct sample *s)
+/* Where it is, or would be */
+static size_t place_of_sample(const struct run *r, const struct sample *s)
 {
 	size_t i;
 
@@ -391,9 +430,17 @@ static bool sample_there(const struct run *r, const struct sample *s)
 
 		if (o->storage == s->storage && o->bandwidth == s->bandwidth &&
 		    o->bubble == s->bubble && o->repetition == s->repetition)
-			return true;
+			break;
 	}
-	return false;
+	return i;
+}
+
+/* One in which what counts was not counted is run again. */
+static bool sample_there(const struct active *a, const struct run *r, const struct sample *s)
+{
+	const size_t i = place_of_sample(r, s);
+
+	return i < r->samples && metric_of(a, r, &r->sample[i]) >= 0;
 }
 
 /* Each point that is wanted and not there yet, to @each; false ends it */
@@ -408,7 +455,7 @@ static unsigned int grid(const struct active *a, const struct run *r, struct sam
 					const struct sample v = { .storage = s, .bandwidth = b,
 								  .bubble = k, .repetition = rep };
 
-					if (!wanted(a, r, s, b, k) || sample_there(r, &v))
+					if (!wanted(a, r, s, b, k) || sample_there(a, r, &v))
 						continue;
 					if (todo)
 						todo[n] = v;
@@ -440,6 +487,7 @@ static bool run_grid(const struct active *a, struct run *r, char **command)
 	struct progress p;
 	bool good = true;
 	unsigned int i;
+	size_t at;
 
 	if (all)
 		r->sample = all;
@@ -462,41 +510,14 @@ static bool run_grid(const struct active *a, struct run *r, char **command)
 		good = run_sample(a, r, command, s, NULL);
 		if (!good)
 			break;
-		r->sample[r->samples++] = *s;
+		at = place_of_sample(r, s);
+		r->samples += at == r->samples;
+		r->sample[at] = *s;
 		good = run_save(a, r);
 	}
 	progress_end(&p);
 	free(todo);
 	return good;
-}
-
-const char *metric_named(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < METRICS; i++)
-		if (!strcmp(name, metrics[i].name))
-			return metrics[i].name;
-	return NULL;
-}
-
-const char *run_metric_name(const struct active *a, const struct run *r)
-{
-	return a->metric ?: r->metric ?: metrics[0].name;
-}
-
-static bool is_metric(const struct active *a, const struct run *r, const char *name)
-{
-	return !strcmp(run_metric_name(a, r), name);
-}
-
-const char *run_metric_unit(const struct active *a, const struct run *r)
-{
-	size_t i;
-
-	for (i = 0; !is_metric(a, r, metrics[i].name); i++)
-		;
-	return metrics[i].unit;
 }
 
 bool run_counts(const struct active *a, const struct run *r, const char *file)
@@ -516,8 +537,7 @@ struct interval run_metric(const struct active *a, const struct run *r, unsigned
 
 	for (i = 0; i < r->samples && n < STATISTICS_MAX; i++) {
 		const struct sample *s = &r->sample[i];
-		const double x = is_metric(a, r, "cpu") ? s->cpu_ns :
-				 is_metric(a, r, "misses") ? s->misses : s->time_ns;
+		const double x = metric_of(a, r, s);
 
 		if (s->storage == storage && s->bandwidth == bandwidth && s->bubble == bubble &&
 		    x >= 0)
