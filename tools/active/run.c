@@ -976,6 +976,8 @@ static bool have_calibration(const struct active *a, struct run *r)
 			 a->file, storage, bandwidth, a->at.interferers);
 		return false;
 	}
+	/* It is judged by what counts, which the file may say. */
+	all.metric = run_metric_name(a, r);
 	/* Nor is what is known already to be lost. */
 	all.storage = greatest(storage, r->calibration.storage);
 	all.bandwidth = greatest(bandwidth, r->calibration.bandwidth);
