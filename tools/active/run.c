@@ -751,7 +751,7 @@ static void print_run(const struct active *a, const struct run *r)
 	if (s.bandwidth)
 		print_bound("Bandwidth", &bandwidth, unit.bytes, unit.name, r->processes,
 			    fewest(&s));
-	if (a->repetitions < 2)
+	if (fewest(&s) < 2)
 		puts("One repetition says nothing about chance; --reps 3 or more does.");
 }
 
