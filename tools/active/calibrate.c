@@ -29,7 +29,8 @@
  * measured before, alone. A neighbour who makes memory slower looks like one who takes
  * cache then, and BWThr is taken to miss each time. What a read takes depends on more than
  * that (the TLB, other machines' shares of a cache): alone it has all of the cache, so
- * what it seems to have alone is the unit in which what interferers leave is told.
+ * what it seems to have alone is the unit in which what interferers leave is told. So it
+ * is done, too, where others want the counters, and they turn out not to count all the time.
  */
 #include <math.h>
 #include <stdio.h>
@@ -91,9 +92,12 @@ static bool reads(const struct pattern *p, const char *buffer, uint64_t *state, 
 	return true;
 }
 
+static bool counter_lost;	/* which is no reason not to calibrate without it */
+
 static void lost_counter(void)
 {
-	complain("the counter of misses did not count all the time: others use the processor's counters, too (perf, or the NMI watchdog)");
+	counter_lost = true;
+	complain("the counter of misses did not count all the time: others use the processor's counters, too; to have misses counted, stop what they count with (perf; the NMI watchdog by 'sysctl kernel.nmi_watchdog=0')");
 }
 
 bool probe(const struct active *a, const struct pattern *p, unsigned int additions,
@@ -353,7 +357,7 @@ static void alone_is_all(const struct active *a, struct calibration *c)
 	}
 }
 
-bool calibrate(const struct active *a, struct calibration *c)
+static bool calibrate_by(const struct active *a, struct calibration *c, bool counters)
 {
 	const unsigned int cores = a->at.interferers;
 	struct read_times times, *t = NULL;
@@ -372,7 +376,7 @@ bool calibrate(const struct active *a, struct calibration *c)
 	c->storage = least(a->storage, cores);
 	c->bandwidth = least(a->bandwidth, cores);
 	pin_to_cpu(a->at.command[0]);
-	c->counters = counters_here(a);
+	c->counters = counters;
 	probes = distributions(a) * (a->quick ? 1 : sizeof(some) / sizeof(*some));
 	progress_begin(&p, a, (c->storage + 1) * probes + 1 + c->bandwidth +
 		       (c->bandwidth ? least(c->storage, cores - 1) : 0) +
@@ -392,6 +396,17 @@ bool calibrate(const struct active *a, struct calibration *c)
 	if (good && t)
 		alone_is_all(a, c);
 	return good;
+}
+
+bool calibrate(const struct active *a, struct calibration *c)
+{
+	counter_lost = false;
+	if (calibrate_by(a, c, counters_here(a)))
+		return true;
+	if (!counter_lost || interrupted)
+		return false;
+	complain("calibrating anew, by the time of reads, as without counters");
+	return calibrate_by(a, c, false);
 }
 
 static void size_text(double bytes, char text[16])
