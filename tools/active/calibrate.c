@@ -299,6 +299,26 @@ static bool bandwidths(const struct active *a, struct calibration *c, struct pro
 	return true;
 }
 
+/* Beside them will be a buffer of so many bytes: both together are to fit. */
+static struct interference *start_beside(const struct active *a, unsigned int storage,
+					 unsigned int bandwidth, double buffer)
+{
+	if (!buffer_fits(buffer + storage * interference_bytes(a, STORAGE) +
+			 bandwidth * interference_bytes(a, BANDWIDTH)))
+		return NULL;
+	return interference_start(a, storage, bandwidth, false);
+}
+
+static double largest(const double *size, size_t n)
+{
+	double most = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		most = fmax(most, size[i]);
+	return most;
+}
+
 /* The cache that the benchmark has now, by each distribution and size */
 static bool capacities(const struct active *a, const struct read_times *t, struct progress *p,
 		       unsigned int storage, struct interval *c)
@@ -359,6 +379,7 @@ static void alone_is_all(const struct active *a, struct calibration *c)
 
 static bool calibrate_by(const struct active *a, struct calibration *c, bool counters)
 {
+	const double most = a->quick ? *one : largest(some, sizeof(some) / sizeof(*some));
 	const unsigned int cores = a->at.interferers;
 	struct read_times times, *t = NULL;
 	struct progress p;
@@ -387,7 +408,7 @@ static bool calibrate_by(const struct active *a, struct calibration *c, bool cou
 	}
 	good = good && bandwidths(a, c, &p);
 	for (i = 0; i <= c->storage && good; i++) {
-		struct interference *in = interference_start(a, i, 0, false);
+		struct interference *in = start_beside(a, i, 0, most * c->bytes[LLC]);
 
 		good = in && capacities(a, t, &p, i, &c->capacity[i]);
 		interference_stop(in);
@@ -582,7 +603,7 @@ int probe_all(const struct active *a)
 		/* It has said what is wrong if they are not known. */
 		good = read_times(a, t) && t->known;
 	}
-	in = good ? interference_start(a, a->storage, a->bandwidth, false) : NULL;
+	in = good ? start_beside(a, a->storage, a->bandwidth, largest(size, sizes) * llc) : NULL;
 	good = in;
 	progress_begin(&p, a, sizes * distributions(a));
 	if (!a->json)
