@@ -13,7 +13,7 @@
  * so that no load is needed to know where to store.
  *
  * The last four probes have what the plateaus don't: atomic and split accesses, and lines
- * that another CPU has just written.
+ * that another CPU has just written: one of another core, at the same last level.
  *
  * Prefetchers make a level look closer than it is; what they leave alone is a distance
  * of 128 bytes or more between loads (--unit). In the probe "in order" they may do what
@@ -361,8 +361,8 @@ static bool other_setup(struct probe *probe, const struct cit *cit)
 
 	probe->data = NULL;
 	if (cit->other < 0) {
-		if (!cit->quiet)
-			complain("one CPU only: what another CPU has written is not looked at");
+		complain("%s is left out: of the CPUs that this process may run on none is another core's at the same last level of cache as CPU %d",
+			 probe->name, cit->cpu);
 		return false;
 	}
 	o = calloc(1, sizeof(*o));

@@ -65,7 +65,7 @@ bool events_list(FILE *to, const char *pattern);
 
 struct cit {
 	int cpu;			/* to measure on; -1: the last one allowed */
-	int other;			/* another one, to disturb it; -1: none */
+	int other;			/* its neighbour, to disturb it; -1: none */
 	struct cpus allowed;		/* that this process may run on, before it was pinned */
 	int at;				/* where the events are counted: measure() says it */
 	unsigned int repetitions;
@@ -80,6 +80,13 @@ struct cit {
 
 /* cit_ready: finds the CPUs and caches; another status than OK, and a complaint, if it can't */
 int cit_ready(struct cit *cit);
+/* cpus_together: are two CPUs in one package, as far as the kernel tells? */
+bool cpus_together(int a, int b);
+/*
+ * cit_neighbour: of those allowed the first one of another core that shares the last level of
+ * cache with cit->cpu, and no other; -1: there is none
+ */
+int cit_neighbour(const struct cit *cit);
 /* cit_levels: of caches, whose sizes are known; cit_last_level: the size of the last of them */
 unsigned int cit_levels(const struct cit *cit);
 uint64_t cit_last_level(const struct cit *cit);

@@ -62,6 +62,96 @@ static void find_caches(int cpu, uint64_t *bytes)
 	}
 }
 
+/* Has a list of the kernel's, as 0-3,8, this CPU in it? -1: the kernel has no such list. */
+static int listed(int cpu, const char *file, int other)
+{
+	char path[128], comma = ',';
+	int low, high, found = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/%s", cpu, file);
+	f = fopen(path, "r");
+	while (f && comma == ',' && fscanf(f, "%d", &low) == 1) {
+		high = low;
+		if (fscanf(f, "%c", &comma) == 1 && comma == '-' &&
+		    fscanf(f, "%d%c", &high, &comma) < 2)
+			comma = '\0';
+		if (found < 1)
+			found = other >= low && other <= high;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Where a CPU is; -1: nobody knows */
+static int package_of(int cpu)
+{
+	char path[128];
+	int package = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path),
+		 "/sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu);
+	f = fopen(path, "r");
+	if (f && fscanf(f, "%d", &package) != 1)
+		package = -1;
+	if (f)
+		fclose(f);
+	return package;
+}
+
+bool cpus_together(int a, int b)
+{
+	const int package = package_of(a);
+
+	return package < 0 || package_of(b) == package;
+}
+
+/*
+ * Does what @other writes come to @cpu by way of the last level? A sibling's, or that of cores
+ * which share more, is in a cache before it; that of another package comes from there, and
+ * counts as a miss of the last level. What the kernel does not tell is no obstacle.
+ */
+static bool is_neighbour(int cpu, int other)
+{
+	int i, last = 0, shared = -1, nearer = 0;
+
+	if (cpu == other || listed(cpu, "topology/thread_siblings_list", other) > 0 ||
+	    !cpus_together(cpu, other))
+		return false;
+	for (i = 0; i < 16; i++) {
+		char type[32], level[32], file[64];
+		int at, k;
+
+		cache_word(cpu, i, "type", type);
+		cache_word(cpu, i, "level", level);
+		snprintf(file, sizeof(file), "cache/index%d/shared_cpu_list", i);
+		at = atoi(level);
+		k = listed(cpu, file, other);
+		if (at < 1 || k < 0 || !strcmp(type, "Instruction"))
+			continue;
+		if (at > last) {
+			nearer |= shared > 0;
+			last = at;
+			shared = k;
+		} else {
+			nearer |= k;
+		}
+	}
+	return shared && !nearer;
+}
+
+int cit_neighbour(const struct cit *cit)
+{
+	int i;
+
+	for (i = 0; i < cit->allowed.most; i++)
+		if (cpus_has(&cit->allowed, i) && is_neighbour(cit->cpu, i))
+			return i;
+	return -1;
+}
+
 static bool forbidden(int error)
 {
 	return error == EACCES || error == EPERM;
@@ -116,10 +206,7 @@ int cit_ready(struct cit *cit)
 	for (i = cit->allowed.most - 1; i >= 0 && cit->cpu < 0; i--)
 		if (cpus_has(&cit->allowed, i))
 			cit->cpu = i;
-	cit->other = -1;
-	for (i = 0; i < cit->allowed.most && cit->other < 0; i++)
-		if (cpus_has(&cit->allowed, i) && i != cit->cpu)
-			cit->other = i;
+	cit->other = cit_neighbour(cit);
 	if (!cit->cache_bytes[0])
 		find_caches(cit->cpu, cit->cache_bytes);
 	/* One that is no larger than the one before it is none. */

@@ -97,31 +97,13 @@ static bool run(struct probe *probe, uint64_t n)
 	return true;
 }
 
-/* Where a CPU is; -1: nobody knows */
-static int package_of(int cpu)
-{
-	char path[128];
-	int package = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path),
-		 "/sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu);
-	f = fopen(path, "r");
-	if (f && fscanf(f, "%d", &package) != 1)
-		package = -1;
-	if (f)
-		fclose(f);
-	return package;
-}
-
 unsigned int shared_cpus(const struct cit *cit, int *cpu, unsigned int most)
 {
-	const int package = package_of(cit->at);
 	unsigned int n = 0;
 	int i;
 
 	for (i = 0; i < cit->allowed.most && n < most; i++)
-		if (cpus_has(&cit->allowed, i) && (package < 0 || package_of(i) == package))
+		if (cpus_has(&cit->allowed, i) && cpus_together(cit->at, i))
 			cpu[n++] = i;
 	return n;
 }

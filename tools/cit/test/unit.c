@@ -475,12 +475,29 @@ static int units_of(const char *name)
 	return good ? 0 : 1;
 }
 
+/* unit neighbour CPU: of the CPUs 0 to 7 the one that writes what that one loads */
+static int neighbour_of(const char *cpu)
+{
+	struct cit cit = { .cpu = atoi(cpu), .allowed = { .most = 8 } };
+	int i;
+
+	cit.allowed.set = CPU_ALLOC(8);
+	CPU_ZERO_S(CPU_ALLOC_SIZE(8), cit.allowed.set);
+	for (i = 0; i < 8; i++)
+		CPU_SET_S(i, CPU_ALLOC_SIZE(8), cit.allowed.set);
+	printf("%d\n", cit_neighbour(&cit));
+	cpus_free(&cit.allowed);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && (!strcmp(argv[1], "output") || !strcmp(argv[1], "json")))
 		return show(*argv[1] == 'j');
 	if (argc > 1 && !strcmp(argv[1], "long"))
 		return show_long();
+	if (argc > 2 && !strcmp(argv[1], "neighbour"))
+		return neighbour_of(argv[2]);
 	if (argc > 1)
 		return units_of(argv[1]);
 	lines();
