@@ -40,9 +40,10 @@ struct worker {
 struct team {
 	struct worker worker[THREADS];
 	unsigned int n;
+	pthread_mutex_t gate;		/* closed until all of them are there */
 	pthread_barrier_t begin, end;
 	uint64_t each;			/* lines of one thread in this run */
-	bool store, stop;
+	bool store, stop, dissolved;
 	uint64_t unit;
 };
 
@@ -52,12 +53,14 @@ static void *work(void *arg)
 	struct team *t = w->team;
 
 	pin_to_cpu(w->cpu);
-	for (;;) {
+	pthread_mutex_lock(&t->gate);
+	pthread_mutex_unlock(&t->gate);
+	while (!t->dissolved) {
 		uint64_t i;
 
 		pthread_barrier_wait(&t->begin);
 		if (t->stop)
-			return NULL;
+			break;
 		if (!t->store) {
 			chase_run(w->chase, t->each);
 		} else {
@@ -70,21 +73,33 @@ static void *work(void *arg)
 		}
 		pthread_barrier_wait(&t->end);
 	}
+	return NULL;
+}
+
+/* Once the first @threads of it are about to end */
+static void team_free(struct team *t, unsigned int threads)
+{
+	unsigned int i;
+
+	for (i = 0; i < threads; i++)
+		pthread_join(t->worker[i].thread, NULL);
+	for (i = 0; i < t->n; i++) {
+		chase_free(t->worker[i].chase);
+		buffer_free(t->worker[i].buffer, t->worker[i].bytes);
+	}
+	pthread_barrier_destroy(&t->end);
+	pthread_barrier_destroy(&t->begin);
+	pthread_mutex_destroy(&t->gate);
+	free(t);
 }
 
 static void teardown(struct probe *probe)
 {
 	struct team *t = probe->data;
-	unsigned int i;
 
 	t->stop = true;
 	pthread_barrier_wait(&t->begin);
-	for (i = 0; i < t->n; i++) {
-		pthread_join(t->worker[i].thread, NULL);
-		chase_free(t->worker[i].chase);
-		buffer_free(t->worker[i].buffer, t->worker[i].bytes);
-	}
-	free(t);
+	team_free(t, t->n);
 }
 
 static bool run(struct probe *probe, uint64_t n)
@@ -108,59 +123,94 @@ unsigned int shared_cpus(const struct cit *cit, int *cpu, unsigned int most)
 	return n;
 }
 
+/* A buffer for each */
+static bool equip(struct team *t, uint64_t bytes)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->n; i++) {
+		struct worker *w = &t->worker[i];
+
+		if (t->store) {
+			w->bytes = bytes;
+			w->buffer = buffer_new(bytes);
+		} else {
+			w->chase = chase_new(bytes, t->unit, 0, false);
+		}
+		if (!w->chase && !w->buffer)
+			return false;
+	}
+	return true;
+}
+
+/* Those that were there before one failed have not met at a barrier, which is for all. */
+static unsigned int start(struct team *t)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&t->gate);
+	for (i = 0; i < t->n; i++) {
+		const int error = pthread_create(&t->worker[i].thread, NULL, work, &t->worker[i]);
+
+		if (error) {
+			complain("no thread for CPU %d: %s", t->worker[i].cpu, strerror(error));
+			t->dissolved = true;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&t->gate);
+	return i;
+}
+
 static bool setup(struct probe *probe, const struct cit *cit)
 {
 	const uint64_t llc = cit->cache_bytes[CIT_LEVELS - 1];
 	const uint64_t l2 = cit->cache_bytes[CIT_LEVELS - 2];
-	int cpu[THREADS];
-	struct team *t = calloc(1, sizeof(*t));
 	uint64_t bytes = probe->arg & MEMORY ? 4 * llc : 2 * l2, power;
-	unsigned int i, n;
+	unsigned int i, n, threads = 0;
+	int cpu[THREADS];
+	struct team *t;
 
-	if (!t) {
-		complain_errno("%s", probe->name);
-		return false;
-	}
 	for (power = 4096; power < bytes; power *= 2)
 		;
 	n = shared_cpus(cit, cpu, THREADS);
 	if (!n) {
 		complain("%s: this process may run on no CPU of the package where the events are counted (by CPU %d)",
 			 probe->name, cit->at);
-		free(t);
 		return false;
 	}
 	if (!(probe->arg & MEMORY) && power > llc / 2) {
 		complain("%s is left out: an L3 of %llu KiB is too small for a buffer that is well outside of an L2 of %llu",
 			 probe->name, (unsigned long long)llc >> 10, (unsigned long long)l2 >> 10);
-		free(t);
 		return false;
 	}
 	if (!(probe->arg & MEMORY) && n * power > llc / 2)
 		n = llc / 2 / power;
+	/* Each of them may fit where all do not. */
+	if (!buffer_fits(n * power))
+		return false;
+	t = calloc(1, sizeof(*t));
+	if (!t) {
+		complain_errno("%s", probe->name);
+		return false;
+	}
 	t->store = probe->arg & STORE;
 	t->unit = cit->unit_bytes;
 	t->n = n;
-	probe->data = t;
+	pthread_mutex_init(&t->gate, NULL);
 	pthread_barrier_init(&t->begin, NULL, n + 1);
 	pthread_barrier_init(&t->end, NULL, n + 1);
 	for (i = 0; i < n; i++) {
-		struct worker *w = &t->worker[i];
-
-		w->team = t;
-		w->cpu = cpu[i];
-		if (t->store) {
-			w->bytes = power;
-			w->buffer = buffer_new(power);
-		} else {
-			w->chase = chase_new(power, cit->unit_bytes, 0, false);
-		}
-		if ((!w->chase && !w->buffer) ||
-		    pthread_create(&w->thread, NULL, work, w)) {
-			complain("no thread for CPU %d", cpu[i]);
-			exit(STATUS_FAILED);
-		}
+		t->worker[i].team = t;
+		t->worker[i].cpu = cpu[i];
 	}
+	if (equip(t, power))
+		threads = start(t);
+	if (threads < n) {
+		team_free(t, threads);
+		return false;
+	}
+	probe->data = t;
 	return run(probe, power / cit->unit_bytes * n);
 }
 
