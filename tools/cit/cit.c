@@ -67,14 +67,45 @@ static void list_categories(const struct family *f)
 			printf("  %-8s %s\n", f->category[i].name, f->category[i].meaning);
 }
 
-static int list_all(void)
+static void json_categories(const struct family *f, const char *comma)
 {
-	puts("profiles:");
-	profiles_list(stdout);
-	list_categories(&branch_family);
-	list_categories(cache_family());
-	list_categories(&io_family);
-	list_categories(&shared_family);
+	size_t i;
+
+	printf("%s\n  ", comma);
+	json_quoted(stdout, f->name);
+	fputs(": {\"unit\": ", stdout);
+	json_quoted(stdout, f->unit);
+	fputs(", \"categories\": {", stdout);
+	comma = "";
+	for (i = 0; i < f->categories; i++) {
+		if (!strcmp(f->category[i].name, "-"))
+			continue;
+		printf("%s\n    ", comma);
+		json_quoted(stdout, f->category[i].name);
+		fputs(": ", stdout);
+		json_quoted(stdout, f->category[i].meaning);
+		comma = ",";
+	}
+	fputs("}}", stdout);
+}
+
+static int list_all(bool json)
+{
+	const struct family *const family[] = {
+		&branch_family, cache_family(), &io_family, &shared_family,
+	};
+	size_t i;
+
+	fputs(json ? "{\"profiles\": {" : "profiles:\n", stdout);
+	profiles_list(stdout, json);
+	fputs(json ? "},\n \"families\": {" : "", stdout);
+	for (i = 0; i < sizeof(family) / sizeof(*family); i++) {
+		if (json)
+			json_categories(family[i], i ? "," : "");
+		else
+			list_categories(family[i]);
+	}
+	fputs(json ? "}}\n" : "", stdout);
 	return STATUS_OK;
 }
 
@@ -154,6 +185,10 @@ enum {
 	OPT_QUIET
 };
 
+enum { LIST = 1, BRANCH = 2, CACHE = 4, IO = 8, SHARED = 16, VERIFY = 32, CURVE = 64 };
+
+#define MEASURES (BRANCH | CACHE | IO | SHARED | VERIFY | CURVE)
+
 static const struct option options[] = {
 	{ "cpu", required_argument, NULL, OPT_CPU },
 	{ "repetitions", required_argument, NULL, OPT_REPETITIONS },
@@ -174,6 +209,45 @@ static const struct option options[] = {
 	{ NULL, 0, NULL, 0 }
 };
 
+static const struct subcommand subcommands[] = {
+	{ "list", LIST }, { "branch", BRANCH }, { "cache", CACHE }, { "io", IO },
+	{ "shared", SHARED }, { "verify", VERIFY }, { "curve", CURVE },
+};
+
+/* --json, --quiet and --verbose mean no harm to any. */
+static const struct option_of whose[] = {
+	{ OPT_CPU, MEASURES, NULL },
+	{ OPT_REPETITIONS, MEASURES, NULL },
+	{ OPT_GROUP, MEASURES, NULL },
+	{ OPT_CACHES, MEASURES, NULL },
+	{ OPT_UNIT, CACHE | SHARED | VERIFY | CURVE, NULL },
+	{ OPT_DISK, IO | VERIFY, NULL },
+	{ OPT_FILE, IO | VERIFY, NULL },
+	{ OPT_HOST, IO | VERIFY, NULL },
+	{ OPT_OVERWRITE, IO | VERIFY, NULL },
+	{ OPT_PROFILE, VERIFY, NULL },
+	{ OPT_LIST, VERIFY, "; the events are in 'memio cit list'" },
+	{ OPT_PLOT, CURVE, "; the others have --json" },
+};
+
+static const struct options_of all_options = {
+	.options = options,
+	.subcommand = subcommands,
+	.subcommands = sizeof(subcommands) / sizeof(*subcommands),
+	.whose = whose,
+	.n = sizeof(whose) / sizeof(*whose),
+};
+
+static bool is_there(const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < all_options.subcommands; i++)
+		if (!strcmp(subcommands[i].name, what))
+			return true;
+	return false;
+}
+
 int cmd_cit(int argc, char **argv)
 {
 	struct cit cit = {
@@ -181,6 +255,7 @@ int cmd_cit(int argc, char **argv)
 	};
 	const char *profile[PROFILES], *what;
 	unsigned long n = 0;
+	uint64_t given = 0;
 	size_t profiles = 0;
 	bool list = false;
 	int opt, status;
@@ -188,6 +263,7 @@ int cmd_cit(int argc, char **argv)
 	while ((opt = options_next(argc, argv, ":h", options, usage, &status)) > 0) {
 		bool good = true;
 
+		given |= option_bit(&all_options, opt);
 		switch (opt) {
 		case OPT_CPU:
 			good = number("cpu", optarg, 0, 4095, &n);
@@ -264,12 +340,18 @@ int cmd_cit(int argc, char **argv)
 	what = argv[0];
 	argc--;
 	argv++;
+	if (!is_there(what)) {
+		complain("no '%s'; 'memio cit --help' has what there is", what);
+		return STATUS_USAGE;
+	}
+	if (!options_are_its(&all_options, given, what))
+		return STATUS_USAGE;
 	if (!strcmp(what, "list")) {
 		if (argc > 1) {
 			complain("list: one pattern");
 			return STATUS_USAGE;
 		}
-		return events_list(stdout, argc ? argv[0] : NULL) ? STATUS_OK : STATUS_NEGATIVE;
+		return events_list(stdout, argc ? argv[0] : NULL, cit.json);
 	}
 	if (!strcmp(what, "branch"))
 		return inspect(&cit, &branch_family, false, argc, argv);
@@ -281,12 +363,12 @@ int cmd_cit(int argc, char **argv)
 		return inspect(&cit, &shared_family, true, argc, argv);
 	if (!strcmp(what, "curve"))
 		return curves(&cit, argc, argv);
-	if (strcmp(what, "verify")) {
-		complain("no '%s'; 'memio cit --help' has what there is", what);
+	if (list && (argc || given & ~option_bit(&all_options, OPT_LIST))) {
+		complain("verify --list: it says what there is, by itself or with --json");
 		return STATUS_USAGE;
 	}
 	if (list)
-		return list_all();
+		return list_all(cit.json);
 	if (!argc && !profiles) {
 		complain("verify: --profile NAME or EVENT=CATEGORY; --list has them");
 		return STATUS_USAGE;

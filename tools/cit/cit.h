@@ -58,8 +58,8 @@ struct events {
  */
 bool events_add(struct events *events, const char *name);
 void events_free(struct events *events);
-/* events_list: print those that match, or all; false if there are none */
-bool events_list(FILE *to, const char *pattern);
+/* events_list: print those that match, or all; a STATUS_: NEGATIVE if there are none */
+int events_list(FILE *to, const char *pattern, bool json);
 
 /* ---- the machine ---- */
 
@@ -173,7 +173,7 @@ bool curve_of(const char *kind, size_t events);
 int curve(const struct cit *cit, const char *kind, const struct events *events);
 int verify(const struct cit *cit, int argc, char **argv, const char *const *profiles,
 	   size_t n_profiles);
-void profiles_list(FILE *to);
+void profiles_list(FILE *to, bool json);
 void json_quoted(FILE *to, const char *s);
 /* what_is_open: "what tells them apart did not run: other's", of @n categories */
 void what_is_open(const struct family *family, const struct result *result,

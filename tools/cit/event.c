@@ -349,6 +349,7 @@ static void all_events(bool cores, bool (*each)(void *arg, const char *name, con
 struct pattern {
 	struct events *events;
 	FILE *to;
+	bool json;
 	const char *pattern;
 	size_t found;
 };
@@ -460,8 +461,16 @@ static bool print_matching(void *arg, const char *name, const char *text)
 
 	if (!matches(p, name))
 		return true;
+	if (p->json) {
+		fputs(p->found ? ",\n {\"event\": " : "[{\"event\": ", p->to);
+		json_quoted(p->to, name);
+		fputs(", \"text\": ", p->to);
+		json_quoted(p->to, text ? text : "");
+		fputs("}", p->to);
+	} else {
+		fprintf(p->to, "%-52s %s\n", name, text ? text : "");
+	}
 	p->found++;
-	fprintf(p->to, "%-52s %s\n", name, text ? text : "");
 	return !ferror(p->to);
 }
 
@@ -520,16 +529,18 @@ void events_free(struct events *events)
 	events->e = NULL;
 }
 
-bool events_list(FILE *to, const char *pattern)
+int events_list(FILE *to, const char *pattern, bool json)
 {
-	struct pattern p = { .to = to, .pattern = pattern };
+	struct pattern p = { .to = to, .json = json, .pattern = pattern };
 
 	if (!ready())
-		return false;
+		return STATUS_NEGATIVE;
 	all_events(false, print_matching, &p);
 	all_sysfs(print_matching, &p);
 	if (!p.found)
 		complain(pattern ? "nothing matches '%s'" : "no events are known here%s",
 			 pattern ? pattern : "");
-	return p.found;
+	if (json)
+		fputs(p.found ? "]\n" : "[]\n", to);
+	return p.found ? STATUS_OK : STATUS_NEGATIVE;
 }

@@ -80,12 +80,20 @@ static const struct profile {
 
 #define PROFILES (sizeof(profiles) / sizeof(*profiles))
 
-void profiles_list(FILE *to)
+void profiles_list(FILE *to, bool json)
 {
 	size_t i;
 
-	for (i = 0; i < PROFILES; i++)
-		fprintf(to, "%-14s %s\n", profiles[i].name, profiles[i].text);
+	for (i = 0; i < PROFILES; i++) {
+		if (!json) {
+			fprintf(to, "%-14s %s\n", profiles[i].name, profiles[i].text);
+			continue;
+		}
+		fputs(i ? ",\n  " : "\n  ", to);
+		json_quoted(to, profiles[i].name);
+		fputs(": ", to);
+		json_quoted(to, profiles[i].text);
+	}
 }
 
 struct work {
