@@ -12,6 +12,7 @@
 #include "active.h"
 #include "command.h"
 #include "number.h"
+#include "options.h"
 
 static void usage(FILE *to)
 {
@@ -267,27 +268,20 @@ static const struct option options[] = {
 struct asked {
 	int storage;
 	const char *bandwidth_text, *llc;
-	uint64_t given;				/* a bit for each of what whose[] has */
+	uint64_t given;				/* option_bit() of each */
 };
 
 enum { RUN = 1, CALIBRATE = 2, PROBE = 4, PREDICT = 8, PLOT = 16 };
 
 #define MEASURES (RUN | CALIBRATE | PROBE)
 
-static const struct {
-	const char *name;
-	unsigned int bit;
-} subcommands[] = {
+static const struct subcommand subcommands[] = {
 	{ "run", RUN }, { "calibrate", CALIBRATE }, { "probe", PROBE }, { "predict", PREDICT },
 	{ "plot", PLOT },
 };
 
 /* Which of them an option means something to; --quiet and --verbose mean no harm to any */
-static const struct {
-	int option;
-	unsigned int of;
-	const char *hint;
-} whose[] = {
+static const struct option_of whose[] = {
 	{ OPT_STORAGE, MEASURES, NULL },
 	{ OPT_BANDWIDTH, MEASURES | PREDICT, NULL },
 	{ OPT_REPS, RUN, NULL },
@@ -320,55 +314,13 @@ static const struct {
 	{ OPT_JSON, MEASURES | PREDICT, NULL },
 };
 
-#define WHOSE	(sizeof(whose) / sizeof(*whose))
-#define SUBCOMMANDS	(sizeof(subcommands) / sizeof(*subcommands))
-
-static void note_given(struct asked *asked, int opt)
-{
-	size_t i;
-
-	for (i = 0; i < WHOSE; i++)
-		if (whose[i].option == opt)
-			asked->given |= 1ull << i;
-}
-
-/* "run, calibrate and plot" */
-static void names_of(unsigned int of, char *text, size_t size)
-{
-	size_t i, at = 0;
-
-	*text = '\0';
-	for (i = 0; i < SUBCOMMANDS; i++) {
-		if (!(of & subcommands[i].bit))
-			continue;
-		of &= ~subcommands[i].bit;
-		at += snprintf(text + at, size - at, "%s%s", !at ? "" : of ? ", " : " and ",
-			       subcommands[i].name);
-	}
-}
-
-/* Of an option of another subcommand nobody is to think that it did something. */
-static bool are_its_own(const struct asked *asked, const char *what)
-{
-	const struct option *o;
-	unsigned int me = 0;
-	char names[64];
-	size_t i;
-
-	for (i = 0; i < SUBCOMMANDS; i++)
-		if (!strcmp(subcommands[i].name, what))
-			me = subcommands[i].bit;
-	for (i = 0; i < WHOSE; i++) {
-		if (!(asked->given & 1ull << i) || whose[i].of & me)
-			continue;
-		for (o = options; o->val != whose[i].option; o++)
-			;
-		names_of(whose[i].of, names, sizeof(names));
-		complain("%s: --%s is of %s%s", what, o->name, names, whose[i].hint ?: "");
-		return false;
-	}
-	return true;
-}
+static const struct options_of all_options = {
+	.options = options,
+	.subcommand = subcommands,
+	.subcommands = sizeof(subcommands) / sizeof(*subcommands),
+	.whose = whose,
+	.n = sizeof(whose) / sizeof(*whose),
+};
 
 static bool buffer_size(const char *text, uint64_t *bytes)
 {
@@ -422,7 +374,7 @@ static bool option(struct active *a, struct asked *asked, int opt)
 	static const char *const directions[] = { "from", "to" };
 	unsigned long n = 0;
 
-	note_given(asked, opt);
+	asked->given |= option_bit(&all_options, opt);
 	switch (opt) {
 	case OPT_STORAGE:
 		if (!number("storage", optarg, 0, STORAGE_MAX, &n))
@@ -541,7 +493,7 @@ static int measure_it(struct active *a, const struct asked *asked, const char *w
 	const bool probing = !strcmp(what, "probe"), running = !strcmp(what, "run");
 	unsigned long n;
 
-	if (!are_its_own(asked, what))
+	if (!options_are_its(&all_options, asked->given, what))
 		return STATUS_USAGE;
 	a->storage = asked->storage >= 0 ? asked->storage : probing ? 0 : STORAGE_MAX;
 	a->bandwidth = probing ? 0 : BANDWIDTH_MAX;
@@ -613,7 +565,7 @@ int cmd_active(int argc, char **argv)
 
 		if (argc > 1)
 			complain("%s: one file", what);
-		else if (are_its_own(&asked, what))
+		else if (options_are_its(&all_options, asked.given, what))
 			status = !strcmp(what, "plot") ? plot(&a, file, a.file) :
 				 predict(&a, asked.llc, asked.bandwidth_text, file);
 	} else if (!strcmp(what, "run") || !strcmp(what, "calibrate") || !strcmp(what, "probe")) {
