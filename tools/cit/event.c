@@ -534,7 +534,7 @@ int events_list(FILE *to, const char *pattern, bool json)
 	struct pattern p = { .to = to, .json = json, .pattern = pattern };
 
 	if (!ready())
-		return STATUS_NEGATIVE;
+		return STATUS_FAILED;
 	all_events(false, print_matching, &p);
 	all_sysfs(print_matching, &p);
 	if (!p.found)
