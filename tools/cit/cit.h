@@ -52,8 +52,8 @@ struct events {
 };
 
 /*
- * events_add: by name, by pattern (those of the processor's cores that match; with :: in it
- * those of any PMU, with / those that sysfs names), raw (rXXXX) or pmu/term=value,.../.
+ * events_add: by name, by pattern (the cores' that match, of the processor; if there are none,
+ * those of its other PMUs, or those that sysfs names), raw (rXXXX) or pmu/term=value,.../.
  * Complains and returns false if there is none.
  */
 bool events_add(struct events *events, const char *name);

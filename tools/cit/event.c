@@ -455,12 +455,8 @@ static bool add_sysfs_matching(void *arg, const char *name, const char *text)
 	return true;
 }
 
-static bool print_matching(void *arg, const char *name, const char *text)
+static bool print_event(struct pattern *p, const char *name, const char *text)
 {
-	struct pattern *p = arg;
-
-	if (!matches(p, name))
-		return true;
 	if (p->json) {
 		fputs(p->found ? ",\n {\"event\": " : "[{\"event\": ", p->to);
 		json_quoted(p->to, name);
@@ -474,12 +470,23 @@ static bool print_matching(void *arg, const char *name, const char *text)
 	return !ferror(p->to);
 }
 
+static bool print_matching(void *arg, const char *name, const char *text)
+{
+	return !matches(arg, name) || print_event(arg, name, text);
+}
+
+static bool print_sysfs_matching(void *arg, const char *name, const char *text)
+{
+	return !matches_sysfs(arg, name) || print_event(arg, name, text);
+}
+
 bool events_add(struct events *events, const char *name)
 {
 	struct pattern p = { .events = events, .pattern = name };
+	const bool pattern = strpbrk(name, "*?[");
 	int error = 0;
 
-	if (strchr(name, '/') && strpbrk(name, "*?[")) {
+	if (strchr(name, '/') && pattern) {
 		all_sysfs(add_sysfs_matching, &p);
 		if (!p.found)
 			complain("no event of " PMUS " matches '%s'; 'memio cit list' has them",
@@ -502,23 +509,23 @@ bool events_add(struct events *events, const char *name)
 	}
 	if (!ready())
 		return false;
-	if (strpbrk(name, "*?[")) {
-		/* Who names a PMU may mean one that is none of the cores'. */
-		const bool cores = !strstr(name, "::");
-
-		all_events(cores, add_matching, &p);
-		if (!p.found)
-			complain("no event of this processor%s matches '%s'; 'memio cit list' has them%s",
-				 cores ? "'s cores" : "", name,
-				 cores ?
-				 "; a pattern for other PMUs has :: or / in it, as they are listed" :
-				 "");
-		return p.found;
+	if (!pattern) {
+		if (add_named(events, name, &error))
+			return true;
+		complain("no event '%s' here (%s); 'memio cit list' has them", name,
+			 pfm_strerror(error));
+		return false;
 	}
-	if (add_named(events, name, &error))
-		return true;
-	complain("no event '%s' here (%s); 'memio cit list' has them", name, pfm_strerror(error));
-	return false;
+	/* What list has of several kinds: the cores' and others are not counted together. */
+	all_events(true, add_matching, &p);
+	if (!p.found)
+		all_events(false, add_matching, &p);
+	if (!p.found)
+		all_sysfs(add_sysfs_matching, &p);
+	if (!p.found)
+		complain("no event that can be counted here matches '%s'; 'memio cit list' has them",
+			 name);
+	return p.found;
 }
 
 void events_free(struct events *events)
@@ -536,7 +543,7 @@ int events_list(FILE *to, const char *pattern, bool json)
 	if (!ready())
 		return STATUS_FAILED;
 	all_events(false, print_matching, &p);
-	all_sysfs(print_matching, &p);
+	all_sysfs(print_sysfs_matching, &p);
 	if (!p.found)
 		complain(pattern ? "nothing matches '%s'" : "no events are known here%s",
 			 pattern ? pattern : "");
