@@ -3,13 +3,14 @@
  * Measuring: every event with every probe of a family
  *
  * The thread is pinned to one CPU; for events of the uncore to the one that the kernel
- * counts them on. A probe is set up and run once to warm up, for every
- * group of events; then each amount of work is done several times, all amounts in turn,
- * so that what drifts hits all of them; after level(), robust_mean() of the repetitions is
- * a point, fit_line() of the points a slope. Events of a core are counted in groups that the
- * kernel schedules as a whole; what a group cannot have, each event gets alone. Events
- * of the uncore are the whole machine's and are counted one at a time: they share
- * filters, and the second opcode in a box would make them take turns.
+ * counts them on, or, if its cpuset has not that one, to another of the same package. A
+ * probe is set up and run once to warm up, for every group of events; then each amount of
+ * work is done several times, all amounts in turn, so that what drifts hits all of them;
+ * after level(), robust_mean() of the repetitions is a point, fit_line() of the points a
+ * slope. Events of a core are counted in groups that the kernel schedules as a whole; what
+ * a group cannot have, each event gets alone. Events of the uncore are the whole machine's
+ * and are counted one at a time: they share filters, and the second opcode in a box would
+ * make them take turns.
  *
  * A count of which the kernel says that it did not run all the time is an estimate; it is
  * thrown away, and the event is marked.
@@ -487,6 +488,30 @@ static bool measure_probe(const struct cit *cit, const struct family *family, si
 	return true;
 }
 
+/*
+ * To the CPU that the uncore is counted on: starting and reading from another one is an
+ * interrupt each time, and what another package moves goes by other counters. A complaint
+ * about what is not as it should be; false: so that nothing can be measured
+ */
+static bool pin_to_counters(const struct cit *here)
+{
+	static bool said;	/* a curve measures many times */
+	int instead;
+
+	if (pin_to_cpu(here->at))
+		return true;
+	if (!shared_cpus(here, &instead, 1) || !pin_to_cpu(instead)) {
+		complain("these events are counted by CPU %d, and this process may run on no CPU of its package; give its cpuset one",
+			 here->at);
+		return false;
+	}
+	if (!said)
+		complain("these events are counted by CPU %d, which is not in this process's cpuset; they are read from CPU %d, by an interrupt each time",
+			 here->at, instead);
+	said = true;
+	return true;
+}
+
 bool measure(const struct cit *cit, const struct family *family, const struct events *events,
 	     struct result *result)
 {
@@ -495,10 +520,10 @@ bool measure(const struct cit *cit, const struct family *family, const struct ev
 
 	memset(result, 0, events->n * sizeof(*result));
 	here.at = cit->cpu;
-	/* Starting and reading them from another CPU than theirs is an interrupt each time. */
 	if (events->n && events->e[0].uncore) {
 		here.at = events->e[0].unit[0].cpu;
-		pin_to_cpu(here.at);
+		if (!pin_to_counters(&here))
+			return false;
 	}
 	for (p = 0; p < family->probes; p++) {
 		struct probe *probe = &family->probe[p];
