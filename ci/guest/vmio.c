@@ -511,7 +511,7 @@ static void send_run(void)
 	put_env(&q, "USER", "root");
 	put_env(&q, "LOGNAME", "root");
 	put_env(&q, "SHELL", "/bin/bash");
-	/* Of a locale each program opens a dozen files when it starts, which takes longer than all else. */
+	/* Of a locale each program opens a dozen files at its start: longer than all else. */
 	put_env(&q, "LANG", run.tty ? "C.UTF-8" : "C");
 	put_env(&q, "TERM", run.tty && getenv("TERM") ? getenv("TERM") : "dumb");
 	for (i = 0; environ[i]; i++)

@@ -46,12 +46,12 @@
  * Who is not stopped: kernel threads, which don't return to user mode; exiting
  * tasks; tasks with a signal; tasks of another class, which are flagged when they
  * come back to this one. Workers of io_uring stop between two requests, as they call
- * resume_user_mode_work() there, unless others wait for them: their process ends, their task exits or
- * execs, or their request is cancelled, as when its ring is closed. What of it is under way is
+ * resume_user_mode_work() there, unless others wait for them: their process ends, their task exits
+ * or execs, or their request is cancelled, as when its ring is closed. What of it is under way is
  * debt. Nor are they with a signal to stop or to freeze, which they take when nothing is queued
- * any more: with a request at hand they could not be cancelled. Its polling thread (SQPOLL) comes there with a lock held that others need, and
- * goes on; it has a place of its own (see "In the kernel"). Workers of vhost don't return to
- * user mode at all: they are charged and go on.
+ * any more: with a request at hand they could not be cancelled. Its polling thread (SQPOLL)
+ * comes there with a lock held that others need, and goes on; it has a place of its own (see "In
+ * the kernel"). Workers of vhost don't return to user mode at all: they are charged and go on.
  *
  * Nobody slips through
  *

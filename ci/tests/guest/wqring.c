@@ -2,8 +2,8 @@
 /*
  * wqring write|read FILE close|exec AT: what workers of io_uring do for a task that is not
  * stopped itself, as it has a real-time policy: one write of 64 MiB into the page cache, or 32
- * direct reads of 64 KiB. It makes AT.ready, hands them in when there is AT.begin, and when there is
- * AT.end it closes the file and the ring, or becomes touch(1). Then there is AT.done.
+ * direct reads of 64 KiB. It makes AT.ready, hands them in when there is AT.begin, and when
+ * there is AT.end it closes the file and the ring, or becomes touch(1). Then there is AT.done.
  */
 #define _GNU_SOURCE
 #include <err.h>

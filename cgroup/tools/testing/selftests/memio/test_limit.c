@@ -443,7 +443,7 @@ TEST_F_TIMEOUT(share, fuzz, 3 * MEMIO_TIMEOUT)
 		if (any(4))
 			snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
 		else
-			strcpy(text, any(2) ? "max" : "10000");
+			snprintf(text, sizeof(text), any(2) ? "max" : "10000");
 		for (n = any(3); n && strlen(text) > 1; n--)
 			spoil(text);
 		ret = meaning(text, file[k].max, file[k].least, file[k].most, &value);
@@ -455,7 +455,7 @@ TEST_F_TIMEOUT(share, fuzz, 3 * MEMIO_TIMEOUT)
 		for (n = 0; n < 2; n++) {
 			snprintf(wanted, sizeof(wanted), "%llu\n", (unsigned long long)now[n]);
 			if (file[n].max && now[n] == file[n].most)
-				strcpy(wanted, "max\n");
+				snprintf(wanted, sizeof(wanted), "max\n");
 			ASSERT_EQ(0, cg_read_strcmp(self->group[0], file[n].name, wanted))
 				TH_LOG("%s after %s: '%s'", file[n].name, file[k].name, text);
 		}
