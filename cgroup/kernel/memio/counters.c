@@ -257,6 +257,9 @@ static void sampler_cpus(struct memio_sampler *s, const struct memio_seen *seen)
 	u64 missed, paid;
 
 	memio_cpu_sums(s->package, &missed, &paid);
+	/* What was owed before a pause is none of those who run now. */
+	if (!there || !s->cpus_there)
+		memset(&s->back, 0, sizeof(s->back));
 	if (!seen || !there || !s->cpus_there)
 		memio_cpu_price(s->package, 0);
 	else

@@ -132,13 +132,15 @@ static bool settle(struct memio_owner *o, struct memio_cgroup *g)
 {
 	lockdep_assert_held(&owners_lock);
 
-	/* The last ones are for groups, which can't do without. */
-	if (o->sums && owner_ids.nr_used >= owner_ids.slots - owner_ids.slots / 16)
+	/* The last ones are for groups, which can't do without. Some of the others rest. */
+	if (o->sums && owner_ids.nr_used >=
+	    owner_ids.slots - owner_ids.slots / 16 - owner_ids.min_free)
 		return false;
+	/* First: whoever has kept an id that comes round finds the owner at once. */
+	o->home = g->home;
 	o->id = memio_ids_alloc(&owner_ids, o);
 	if (!o->id)
 		return false;
-	o->home = g->home;
 	o->home->owners++;
 	if (o->sums)
 		o->sums->users++;
