@@ -89,7 +89,7 @@ static inline bool memio_leave_limbo(struct task_struct *p)
  * memio_signalled - a task has a signal to take
  * @p:	the task: if it is stopped, it is no more
  *
- * Context: After TIF_SIGPENDING was set; any locks but those of run queues.
+ * Context: After TIF_SIGPENDING or TIF_NOTIFY_SIGNAL was set; any locks but those of run queues.
  */
 static inline void memio_signalled(struct task_struct *p)
 {
