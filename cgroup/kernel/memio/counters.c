@@ -296,6 +296,11 @@ static void sampler_window(struct memio_sampler *s)
 	raw.window_ns = min_t(u64, raw.end_ns - s->last_ns, U32_MAX);
 	raw.valid = there && s->primed;
 
+	/* Armed, or the counters are back: what runs now need not be what ran then. */
+	if (there && !s->primed) {
+		memio_estimate_pause(&s->estimate);
+		memio_learner_pause(&s->learner);
+	}
 	if (s->estimate.kind != kind)
 		memio_estimate_init(&s->estimate, kind);
 	if (raw.valid) {

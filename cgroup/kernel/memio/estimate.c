@@ -103,7 +103,6 @@
 #include "estimate.h"
 
 #define SMOOTH		8	/* windows that a price is smoothed over, if alike */
-#define PAUSE		8	/* windows without a line, after which it is something else */
 #define FORGET		64	/* the same, whatever they have */
 #define LATE		32	/* windows that the price of what is claimed late is taken over */
 #define CHECK_LEAST	(16ULL << 20)	/* of lines and of IO bytes that the check is made of */
@@ -330,7 +329,7 @@ void memio_window_cost(enum memio_estimator kind, const struct memio_seen *seen,
  *
  * See "Smoothing" and "Prices" above.
  *
- * What comes after PAUSE windows without a line is likely to be another load: the
+ * What comes after MEMIO_PAUSE windows without a line is likely to be another load: the
  * price stays until it comes, but the sums that it rests on weigh as one line.
  *
  * Context: any, one at a time for each @r.
@@ -342,10 +341,10 @@ u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all)
 	u64 price;
 
 	if (!all) {
-		if (r->pause < PAUSE)
+		if (r->pause < MEMIO_PAUSE)
 			r->pause++;
 	} else {
-		if (r->pause == PAUSE && r->all > MEMIO_LINE_BYTES) {
+		if (r->pause == MEMIO_PAUSE && r->all > MEMIO_LINE_BYTES) {
 			r->mem = mul_u64_u64_div_u64(r->mem, MEMIO_LINE_BYTES, r->all);
 			r->all = MEMIO_LINE_BYTES;
 		}
@@ -458,6 +457,37 @@ void memio_estimate_init(struct memio_estimate *e, enum memio_estimator kind)
 	e->from_write = all;
 	e->check_to = check;
 	e->check_from = check;
+}
+
+static void check_pause(struct memio_check *c)
+{
+	c->fresh_counted = 0;
+	c->fresh_io = 0;
+	c->windows = 0;
+	c->quiet = 0;
+}
+
+/**
+ * memio_estimate_pause - nothing was counted for a while
+ * @e:	the state of the package
+ *
+ * What went on meanwhile was not seen, so what comes is likely to be another load: as after
+ * MEMIO_PAUSE windows without a line. What the check has not taken up is dropped: of its two
+ * halves one may have been missed.
+ *
+ * Context: any, one at a time for each @e.
+ */
+void memio_estimate_pause(struct memio_estimate *e)
+{
+	e->to_read.pause = MEMIO_PAUSE;
+	e->to_write.pause = MEMIO_PAUSE;
+	e->from_read.pause = MEMIO_PAUSE;
+	e->from_write.pause = MEMIO_PAUSE;
+	e->late_io = 0;
+	e->late_read = 0;
+	e->late_write = 0;
+	check_pause(&e->check_to);
+	check_pause(&e->check_from);
 }
 
 /*

@@ -42,6 +42,8 @@ struct memio_price {
 
 #define MEMIO_LINE_BYTES	64
 
+#define MEMIO_PAUSE		8	/* windows without a line, after which it is another load */
+
 enum memio_estimator {
 	MEMIO_SEED,		/* formulas 4.1 and 4.2 */
 	MEMIO_MISS,		/* misses: a lower bound */
@@ -175,6 +177,7 @@ struct memio_cpu_estimate {
 #define MEMIO_CHECK_HIGH	2500
 
 void memio_estimate_init(struct memio_estimate *e, enum memio_estimator kind);
+void memio_estimate_pause(struct memio_estimate *e);
 void memio_estimate_window(struct memio_estimate *e, const struct memio_seen *seen,
 			   u64 to, u64 from, struct memio_price *price);
 

@@ -649,6 +649,45 @@ static void another_load(struct kunit *test)
 			PRICE(999));
 }
 
+/* The same when nothing was counted meanwhile: the first window that has lines is its own. */
+static void not_counted_for_a_while(struct kunit *test)
+{
+	struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+	struct memio_estimate e;
+	struct memio_price p;
+	int i;
+
+	memio_estimate_init(&e, MEMIO_DIRTY);
+	seen.lines[MEMIO_READS][MEMIO_ALL] = 10000;
+	seen.lines[MEMIO_WRITES][MEMIO_ALL] = 10000;
+	for (i = 0; i < 100; i++)
+		memio_estimate_window(&e, &seen, 3 * 640000, 3 * 640000, &p);
+	KUNIT_EXPECT_LE(test, p.to_read, PRICE(1));
+	KUNIT_EXPECT_LE(test, p.late_write, PRICE(1));
+	/* Counted, and the counters go before it is accounted. */
+	for (i = 0; i < 10; i++)
+		memio_estimate_window(&e, &seen, 0, 0, &p);
+
+	memio_estimate_pause(&e);
+	memset(&seen.lines, 0, sizeof(seen.lines));
+	memio_estimate_window(&e, &seen, 0, 0, &p);
+	KUNIT_EXPECT_LE(test, p.to_read, PRICE(1));
+
+	seen.lines[MEMIO_READS][MEMIO_ALL] = 1000;
+	seen.lines[MEMIO_READS][MEMIO_MISSES] = 1000;
+	seen.lines[MEMIO_WRITES][MEMIO_ALL] = 1000;
+	seen.lines[MEMIO_WRITES][MEMIO_DIRTIED] = 1000;
+	seen.lines[MEMIO_PARTIALS][MEMIO_DIRTIED] = 1000;
+	memio_estimate_window(&e, &seen, 3 * 64000, 3 * 64000, &p);
+	KUNIT_EXPECT_GE(test, p.to_read, PRICE(990));
+	KUNIT_EXPECT_GE(test, p.from_write, PRICE(990));
+	KUNIT_EXPECT_GE(test, p.late_write, PRICE(990));
+	for (i = 0; i < 1000; i++)
+		memio_estimate_window(&e, &seen, 3 * 64000, 3 * 64000, &p);
+	KUNIT_EXPECT_EQ(test, memio_check_permille(&e.check_to), 1000);
+	KUNIT_EXPECT_EQ(test, memio_check_permille(&e.check_from), 1000);
+}
+
 static struct kunit_case memio_estimate_cases[] = {
 	KUNIT_CASE(dirty_cost),
 	KUNIT_CASE(miss_cost),
@@ -662,6 +701,7 @@ static struct kunit_case memio_estimate_cases[] = {
 	KUNIT_CASE(price_of_hits),
 	KUNIT_CASE(price_is_kept),
 	KUNIT_CASE(another_load),
+	KUNIT_CASE(not_counted_for_a_while),
 	KUNIT_CASE(trickle_after_burst),
 	KUNIT_CASE(step),
 	KUNIT_CASE(nothing_is_lost),

@@ -56,6 +56,10 @@
  * is 0.8 and the disk's still 1.
  *
  * A device that is alone has r, whatever was learned.
+ *
+ * "The last windows" are the last NOW or so. They go sooner, by 1 / MEMIO_PAUSE each, where
+ * there are no lines, as what comes after that is likely to be another load (estimate.c): a
+ * quarter is left after 10 of them, a hundredth after 35.
  */
 
 #include "learn.h"
@@ -254,6 +258,31 @@ static void learn_prices(struct memio_learn *l, enum memio_cost_kind kind)
 	}
 }
 
+static void begin_block(struct memio_learn *l)
+{
+	l->windows = 0;
+	l->all = 0;
+	memset(l->moved, 0, sizeof(l->moved));
+	memset(l->mem, 0, sizeof(l->mem));
+}
+
+/**
+ * memio_learn_pause - nothing was counted for a while
+ * @l:	the state of a direction
+ *
+ * What was learned stays. What the last windows had is of another load, and the block that is
+ * open lacks what went on meanwhile.
+ *
+ * Context: any, one at a time for each @l.
+ */
+void memio_learn_pause(struct memio_learn *l)
+{
+	begin_block(l);
+	memset(l->now_moved, 0, sizeof(l->now_moved));
+	l->now_all = 0;
+	memset(l->now_mem, 0, sizeof(l->now_mem));
+}
+
 /**
  * memio_learn_window - what a window teaches
  * @l:		the state of a direction
@@ -266,17 +295,18 @@ static void learn_prices(struct memio_learn *l, enum memio_cost_kind kind)
 void memio_learn_window(struct memio_learn *l, const u64 moved[MEMIO_LEARNT], u64 all,
 			const u64 mem[MEMIO_COSTS])
 {
+	const u64 now = all ? NOW : MEMIO_PAUSE;
 	unsigned int i;
 
 	for (i = 0; i < MEMIO_LEARNT; i++) {
 		l->moved[i] += moved[i];
-		l->now_moved[i] = l->now_moved[i] / NOW * (NOW - 1) + moved[i];
+		l->now_moved[i] = l->now_moved[i] / now * (now - 1) + moved[i];
 	}
 	l->all += all;
-	l->now_all = l->now_all / NOW * (NOW - 1) + all;
+	l->now_all = l->now_all / now * (now - 1) + all;
 	for (i = 0; i < MEMIO_COSTS; i++) {
 		l->mem[i] += mem[i];
-		l->now_mem[i] = l->now_mem[i] / NOW * (NOW - 1) + mem[i];
+		l->now_mem[i] = l->now_mem[i] / now * (now - 1) + mem[i];
 	}
 
 	l->windows++;
@@ -285,10 +315,7 @@ void memio_learn_window(struct memio_learn *l, const u64 moved[MEMIO_LEARNT], u6
 	if (learn_means(l))
 		for (i = 0; i < MEMIO_COSTS; i++)
 			learn_prices(l, i);
-	l->windows = 0;
-	l->all = 0;
-	memset(l->moved, 0, sizeof(l->moved));
-	memset(l->mem, 0, sizeof(l->mem));
+	begin_block(l);
 }
 
 static u32 known(const struct memio_learn *l, enum memio_cost_kind kind,
@@ -390,6 +417,20 @@ void memio_learner_init(struct memio_learner *l)
 	memset(&l->places, 0, sizeof(l->places));
 	memio_learn_init(&l->to);
 	memio_learn_init(&l->from);
+}
+
+/**
+ * memio_learner_pause - nothing was counted for a while
+ * @l:	the state of a package
+ *
+ * See memio_learn_pause().
+ *
+ * Context: any, one at a time for each @l.
+ */
+void memio_learner_pause(struct memio_learner *l)
+{
+	memio_learn_pause(&l->to);
+	memio_learn_pause(&l->from);
 }
 
 /**

@@ -92,6 +92,7 @@ struct memio_moved {
 };
 
 void memio_learner_init(struct memio_learner *l);
+void memio_learner_pause(struct memio_learner *l);
 void memio_learner_window(struct memio_learner *l, const struct memio_seen *seen,
 			  const struct memio_moved *moved, unsigned int nr,
 			  const struct memio_price *common, struct memio_own *own);
@@ -102,6 +103,7 @@ void memio_places_window(struct memio_places *p);
 unsigned int memio_place(struct memio_places *p, u16 dev, bool *taken);
 
 void memio_learn_init(struct memio_learn *l);
+void memio_learn_pause(struct memio_learn *l);
 void memio_learn_taken(struct memio_learn *l, unsigned int place);
 void memio_learn_window(struct memio_learn *l, const u64 moved[MEMIO_LEARNT], u64 all,
 			const u64 mem[MEMIO_COSTS]);

@@ -185,6 +185,48 @@ static void nothing_moves(struct kunit *test)
 	expect_about(test, t->l.price[MEMIO_COST_WRITE][2] >> 8, b);
 }
 
+/*
+ * What was learned stays. What was just so does not outlast the time in which nothing was counted,
+ * nor a pause by much: whatever load comes then has what that costs.
+ */
+static void another_load(struct kunit *test)
+{
+	static const struct {
+		unsigned int idle;
+		u32 most;
+	} after[] = {
+		{ 32, ONE / 2 }, { 64, ONE / 100 }, { 0, ONE / 100 },
+	};
+	struct load *t = new_load(test, ONE / 50, ONE);
+
+	for (int i = 0; i < 10; i++)
+		windows(t, 20, i % 2 ? 4 * MB : 6 * MB, 5 * MB);
+	for (int i = 0; i < ARRAY_SIZE(after); i++) {
+		/* All is written to memory, then nothing. */
+		t->cost[1] = t->cost[2] = ONE;
+		windows(t, 150, 5 * MB, 5 * MB);
+		expect_about(test, price(t, 1), ONE);
+		if (after[i].idle)
+			windows(t, after[i].idle, 0, 0);
+		else
+			memio_learn_pause(&t->l);
+		t->cost[1] = t->cost[2] = 0;
+		window(t, 5 * MB, 5 * MB);
+		KUNIT_EXPECT_LE_MSG(test, price(t, 1), after[i].most, "%u", after[i].idle);
+		KUNIT_EXPECT_LE_MSG(test, price(t, 2), after[i].most, "%u", after[i].idle);
+	}
+
+	t->cost[1] = ONE / 50;
+	t->cost[2] = ONE;
+	for (int i = 0; i < 100; i++)
+		windows(t, 20, i % 2 ? 4 * MB : 6 * MB, 5 * MB);
+	memio_learn_pause(&t->l);
+	KUNIT_EXPECT_EQ(test, t->l.now_all, 0);
+	window(t, MB, MB);
+	expect_about(test, price(t, 1), ONE / 50);
+	expect_about(test, price(t, 2), ONE);
+}
+
 static void places(struct kunit *test)
 {
 	struct memio_places p = {};
@@ -330,6 +372,7 @@ static struct kunit_case learn_cases[] = {
 	KUNIT_CASE(right_now),
 	KUNIT_CASE(bounds),
 	KUNIT_CASE(nothing_moves),
+	KUNIT_CASE(another_load),
 	KUNIT_CASE(places),
 	KUNIT_CASE(a_new_device),
 	KUNIT_CASE(a_package),
