@@ -62,7 +62,18 @@ static void add_cpu(struct report *r, struct memio_sums *s)
 	r->cpu.sum.write += atomic64_read(&s->cpu_write);
 }
 
-static void add_task(struct report *r, struct task_struct *p, u64 now)
+static void update_task(struct task_struct *p, u64 now)
+{
+	struct memio_owner *o;
+
+	rcu_read_lock();
+	o = memio_owner(READ_ONCE(p->memio_owner));
+	if (o && o->sums)
+		memio_owner_update(o, now);
+	rcu_read_unlock();
+}
+
+static void add_task(struct report *r, struct task_struct *p)
 {
 	struct memio_account *a;
 	struct memio_owner *o;
@@ -76,7 +87,6 @@ static void add_task(struct report *r, struct task_struct *p, u64 now)
 	if (!o || !o->sums)
 		goto out;
 
-	memio_owner_update(o, now);
 	s = o->sums;
 	raw_spin_lock_irqsave(&s->lock, flags);
 	ns = s->at_ns[0] ? s->at_ns[1] - s->at_ns[0] : 0;
@@ -117,35 +127,41 @@ static void add_dead(void *arg, struct memio_sums *s)
 }
 
 /* All threads, from the beginning. False: see memio_dead_threads(). */
-static bool add_threads(struct report *r, struct signal_struct *sig, u64 now, bool locked)
+static bool add_threads(struct report *r, struct signal_struct *sig, bool locked)
 {
 	struct task_struct *t;
 
 	memset(r, 0, sizeof(*r));
 	__for_each_thread(sig, t)
-		add_task(r, t, now);
+		add_task(r, t);
 	return memio_dead_threads(sig, locked, add_dead, r);
 }
 
 /*
- * As /proc/PID/io: if a thread goes from the list to signal->memio meanwhile, once more, with
- * the lock that keeps them from it.
+ * As /proc/PID/io: if a thread goes from the list to signal->memio meanwhile, once more, and in
+ * the end with the lock that keeps them from it. That is held, with interrupts off, as long as
+ * it takes to add up what all have; whatever else there is to do is done before.
  */
 static void add_process(struct report *r, struct task_struct *p, u64 now)
 {
 	struct signal_struct *sig = p->signal;
+	struct task_struct *t;
 	unsigned long flags;
 	unsigned int seq;
-	bool good;
+	int tries = 3;
 
 	rcu_read_lock();
-	seq = read_seqbegin(&sig->stats_lock);
-	good = add_threads(r, sig, now, false);
-	if (!good || read_seqretry(&sig->stats_lock, seq)) {
-		read_seqlock_excl_irqsave(&sig->stats_lock, flags);
-		add_threads(r, sig, now, true);
-		read_sequnlock_excl_irqrestore(&sig->stats_lock, flags);
-	}
+	__for_each_thread(sig, t)
+		update_task(t, now);
+	do {
+		seq = read_seqbegin(&sig->stats_lock);
+		if (add_threads(r, sig, false) && !read_seqretry(&sig->stats_lock, seq))
+			goto out;
+	} while (--tries);
+	read_seqlock_excl_irqsave(&sig->stats_lock, flags);
+	add_threads(r, sig, true);
+	read_sequnlock_excl_irqrestore(&sig->stats_lock, flags);
+out:
 	rcu_read_unlock();
 }
 
@@ -190,10 +206,12 @@ static int membw_show(struct seq_file *m, struct task_struct *task, bool whole)
 	}
 	memio_stock_drain_read();
 	now = local_clock();
-	if (whole)
+	if (whole) {
 		add_process(r, task, now);
-	else
-		add_task(r, task, now);
+	} else {
+		update_task(task, now);
+		add_task(r, task);
+	}
 
 	seq_printf(m, "source %s\nestimator %s\nvalid %d\nwindow_us %llu\nupdated_ns %llu\n\n",
 		   memio_counters_source(), memio_estimator_names[memio_estimator_get()],

@@ -17,6 +17,10 @@
  *					comes; prints how many succeeded, and how many failed
  *	life waiting DISK N THREADS	stops itself when all threads are ready; N reads in
  *					each when it is continued; and all that again
+ *	life crowd DISK N		one read in each of N threads; then they end, one after
+ *					the other, while the file of their process is read
+ *					again and again; prints how often, and the least and
+ *					the most that it said to have been read
  *	life dirty DISK MIB		writes through the page cache, stops itself, and
  *					calls fsync() when it is continued
  *	life show			nothing of all that
@@ -50,6 +54,7 @@ static int disk;
 static long number;
 static double until;
 static int stop;
+static long have_read;
 static pthread_barrier_t all_done, may_end;
 static char **args;
 
@@ -380,6 +385,79 @@ static void waiting(long n)
 	end_all(work, n);
 }
 
+static void *read_and_leave(void *unused)
+{
+	struct timespec wait = {};
+	unsigned int seed = gettid();
+	void *to = buffer();
+
+	if (!read_block(to, seed))
+		err(1, "read");
+	free(to);
+	__atomic_add_fetch(&have_read, 1, __ATOMIC_SEQ_CST);
+	pthread_barrier_wait(&may_end);
+	wait.tv_sec = rand_r(&seed) % 3;
+	wait.tv_nsec = rand_r(&seed) % 1000000000;
+	nanosleep(&wait, NULL);
+	__atomic_sub_fetch(&have_read, 1, __ATOMIC_SEQ_CST);
+	return unused;
+}
+
+/* io_from of a process's only device, by its file */
+static unsigned long long io_from(const char *path)
+{
+	unsigned long long bytes = 0;
+	char line[1024], *at;
+	FILE *f = fopen(path, "r");
+
+	if (!f)
+		err(1, "%s", path);
+	while (fgets(line, sizeof(line), f)) {
+		at = strstr(line, " io_from=");
+		if (at && !strncmp(line, "total ", 6))
+			bytes = strtoull(at + 9, NULL, 10);
+	}
+	if (ferror(f))
+		err(1, "%s", path);
+	fclose(f);
+	return bytes;
+}
+
+static void crowd(long n)
+{
+	unsigned long long bytes, least = -1ULL, most = 0;
+	unsigned long looks = 0;
+	pthread_attr_t attr;
+	pthread_t thread;
+	char path[64];
+	long i;
+
+	snprintf(path, sizeof(path), "/proc/%d/membw", getpid());
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 64 << 10);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_barrier_init(&may_end, NULL, n + 1);
+	for (i = 0; i < n; i++) {
+		errno = pthread_create(&thread, &attr, read_and_leave, NULL);
+		if (errno)
+			err(1, "pthread_create");
+	}
+	while (__atomic_load_n(&have_read, __ATOMIC_SEQ_CST) != n)
+		usleep(1000);
+	pthread_barrier_wait(&may_end);
+	do {
+		bytes = io_from(path);
+		if (bytes < least)
+			least = bytes;
+		if (bytes > most)
+			most = bytes;
+		looks++;
+	} while (__atomic_load_n(&have_read, __ATOMIC_SEQ_CST));
+	wait_for_threads(1);
+	printf("looks %lu %llu %llu\n", looks, least, most);
+	show("end");
+}
+
 static void dirty(long mib)
 {
 	void *page = buffer();
@@ -435,6 +513,8 @@ int main(int argc, char **argv)
 		stream(more);
 	} else if (!strcmp(what, "waiting")) {
 		waiting(more);
+	} else if (!strcmp(what, "crowd")) {
+		crowd(number);
 	} else if (cached) {
 		dirty(number);
 	} else {
