@@ -112,12 +112,11 @@ static int list_all(bool json)
 
 static int add_events(struct events *events, int argc, char **argv)
 {
-	int i;
+	int i, status = STATUS_OK;
 
-	for (i = 0; i < argc; i++)
-		if (!events_add(events, argv[i]))
-			return STATUS_USAGE;
-	return STATUS_OK;
+	for (i = 0; i < argc && status == STATUS_OK; i++)
+		status = events_add(events, argv[i]);
+	return status;
 }
 
 static int inspect(struct cit *cit, const struct family *family, bool uncore, int argc, char **argv)
@@ -140,7 +139,7 @@ static int inspect(struct cit *cit, const struct family *family, bool uncore, in
 		status = STATUS_FAILED;
 	if (status == STATUS_OK)
 		status = add_events(&events, argc, argv);
-	if (!argc && status == STATUS_OK && !events_add(&events, "*"))
+	if (!argc && status == STATUS_OK && events_add(&events, "*") != STATUS_OK)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK && !events_allowed(&list, 1))
 		status = CIT_UNABLE;

@@ -54,9 +54,10 @@ struct events {
 /*
  * events_add: by name, by pattern (the cores' that match, of the processor; if there are none,
  * those of its other PMUs, or those that sysfs names), raw (rXXXX) or pmu/term=value,.../.
- * Complains and returns false if there is none.
+ * A STATUS_, after a complaint: USAGE if there is none of that name here, FAILED if nobody
+ * can tell, or it can't be counted.
  */
-bool events_add(struct events *events, const char *name);
+int events_add(struct events *events, const char *name);
 void events_free(struct events *events);
 /* events_list: print those that match, or all; a STATUS_: NEGATIVE if there are none */
 int events_list(FILE *to, const char *pattern, bool json);

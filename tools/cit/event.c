@@ -156,10 +156,11 @@ static void stem_of(const char *pmu, char *stem, size_t size)
 }
 
 /*
- * All PMUs of sysfs that are @stem, or @stem and a number; the first one's name. False after a
- * complaint: there is none, or more than there is room for, and some would count a part.
+ * All PMUs of sysfs that are @stem, or @stem and a number; the first one's name. A STATUS_,
+ * after a complaint: USAGE if there is none; FAILED if there are more than there is room for,
+ * of which some would count a part.
  */
-static bool find_units(struct event *e, const char *stem, char *first, size_t size)
+static int find_units(struct event *e, const char *stem, char *first, size_t size)
 {
 	struct dirent **list;
 	int i, n = scandir(PMUS, &list, NULL, versionsort);
@@ -196,12 +197,16 @@ static bool find_units(struct event *e, const char *stem, char *first, size_t si
 		free(list[--n]);
 	if (i > 0)
 		free(list);
-	if (!all)
+	if (!all) {
 		complain("the PMU '%s' comes more than %u times, which is not counted", stem,
 			 CIT_UNITS);
-	else if (!e->units)
+		return STATUS_FAILED;
+	}
+	if (!e->units) {
 		complain("no PMU '%s' in " PMUS, stem);
-	return all && e->units;
+		return STATUS_USAGE;
+	}
+	return STATUS_OK;
 }
 
 static bool pmu_of_type(uint32_t type, char *pmu, size_t size)
@@ -241,32 +246,35 @@ static void append(struct events *events, const struct event *e, const char *nam
 	events->n++;
 }
 
-static bool add_sysfs(struct events *events, const char *name)
+/* A STATUS_, as that of events_add() */
+static int add_sysfs(struct events *events, const char *name)
 {
 	struct event e = { 0 };
 	char pmu[256], stem[256], name_of[256];
 	const char *terms = strchr(name, '/') + 1;
 	size_t length = strlen(terms);
 	char *copy;
+	int status;
 	bool good;
 
 	if (terms - name > (long)sizeof(stem) || !length || terms[length - 1] != '/') {
 		complain("'%s': a PMU and its terms are written pmu/term=value,.../", name);
-		return false;
+		return STATUS_USAGE;
 	}
 	snprintf(name_of, sizeof(name_of), "%.*s", (int)(terms - name - 1), name);
 	stem_of(name_of, stem, sizeof(stem));
-	if (!find_units(&e, stem, pmu, sizeof(pmu)))
-		return false;
+	status = find_units(&e, stem, pmu, sizeof(pmu));
+	if (status != STATUS_OK)
+		return status;
 	copy = strndup(terms, length - 1);
 	good = put_terms(&e.attr, pmu, copy, 0);
 	free(copy);
 	if (!good)
-		return false;
+		return STATUS_USAGE;
 	e.attr.type = e.unit[0].type;
 	user_mode(&e);
 	append(events, &e, name);
-	return true;
+	return STATUS_OK;
 }
 
 /* By libpfm4; @why_not is its error */
@@ -286,7 +294,7 @@ static bool add_named(struct events *events, const char *name, int *why_not)
 	/* The types of the kernel's own are below 6; sysfs numbers the others. */
 	if (e.attr.type >= PERF_TYPE_MAX && pmu_of_type(e.attr.type, pmu, sizeof(pmu))) {
 		stem_of(pmu, stem, sizeof(stem));
-		if (!find_units(&e, stem, pmu, sizeof(pmu))) {
+		if (find_units(&e, stem, pmu, sizeof(pmu)) != STATUS_OK) {
 			*why_not = PFM_ERR_NOTSUPP;
 			return false;
 		}
@@ -447,7 +455,7 @@ static bool add_sysfs_matching(void *arg, const char *name, const char *text)
 	struct pattern *p = arg;
 
 	(void)text;
-	if (!matches_sysfs(p, name) || !add_sysfs(p->events, name))
+	if (!matches_sysfs(p, name) || add_sysfs(p->events, name) != STATUS_OK)
 		return true;
 	p->found++;
 	if (known(p->events, &p->events->e[p->events->n - 1]))
@@ -480,7 +488,7 @@ static bool print_sysfs_matching(void *arg, const char *name, const char *text)
 	return !matches_sysfs(arg, name) || print_event(arg, name, text);
 }
 
-bool events_add(struct events *events, const char *name)
+int events_add(struct events *events, const char *name)
 {
 	struct pattern p = { .events = events, .pattern = name };
 	const bool pattern = strpbrk(name, "*?[");
@@ -491,7 +499,7 @@ bool events_add(struct events *events, const char *name)
 		if (!p.found)
 			complain("no event of " PMUS " matches '%s'; 'memio cit list' has them",
 				 name);
-		return p.found;
+		return p.found ? STATUS_OK : STATUS_USAGE;
 	}
 	if (strchr(name, '/'))
 		return add_sysfs(events, name);
@@ -505,16 +513,17 @@ bool events_add(struct events *events, const char *name)
 		e.unit[0].cpu = -1;
 		user_mode(&e);
 		append(events, &e, name);
-		return true;
+		return STATUS_OK;
 	}
+	/* Whether there is one of that name, only libpfm4 knows. */
 	if (!ready())
-		return false;
+		return STATUS_FAILED;
 	if (!pattern) {
 		if (add_named(events, name, &error))
-			return true;
+			return STATUS_OK;
 		complain("no event '%s' here (%s); 'memio cit list' has them", name,
 			 pfm_strerror(error));
-		return false;
+		return STATUS_USAGE;
 	}
 	/* What list has of several kinds: the cores' and others are not counted together. */
 	all_events(true, add_matching, &p);
@@ -525,7 +534,7 @@ bool events_add(struct events *events, const char *name)
 	if (!p.found)
 		complain("no event that can be counted here matches '%s'; 'memio cit list' has them",
 			 name);
-	return p.found;
+	return p.found ? STATUS_OK : STATUS_USAGE;
 }
 
 void events_free(struct events *events)

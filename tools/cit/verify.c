@@ -104,9 +104,11 @@ struct work {
 
 static const struct family *families[4];
 
-static bool add(struct work *work, const char *event, const char *category)
+/* A STATUS_, as that of events_add() */
+static int add(struct work *work, const char *event, const char *category)
 {
 	size_t f, c;
+	int status;
 
 	for (f = 0; f < 4; f++) {
 		for (c = 0; c < families[f]->categories; c++) {
@@ -116,16 +118,17 @@ static bool add(struct work *work, const char *event, const char *category)
 			if (!strcmp(category, "-") ||
 			    strcmp(families[f]->category[c].name, category))
 				continue;
-			if (!events_add(&w->events, event))
-				return false;
+			status = events_add(&w->events, event);
+			if (status != STATUS_OK)
+				return status;
 			w->claimed = realloc(w->claimed, w->events.n * sizeof(*w->claimed));
 			for (i = before; i < w->events.n; i++)
 				w->claimed[i] = &families[f]->category[c];
-			return true;
+			return STATUS_OK;
 		}
 	}
 	complain("'%s' is no category; 'memio cit verify --list' has them", category);
-	return false;
+	return STATUS_USAGE;
 }
 
 /* One event: prints a line; true if the claim holds */
@@ -197,7 +200,8 @@ int verify(const struct cit *cit, int argc, char **argv, const char *const *want
 			return STATUS_USAGE;
 		}
 		for (i = 0; profiles[c].claim[i].event; i++)
-			if (!add(work, profiles[c].claim[i].event, profiles[c].claim[i].category))
+			if (add(work, profiles[c].claim[i].event,
+				profiles[c].claim[i].category) != STATUS_OK)
 				return STATUS_FAILED;
 	}
 	for (i = 0; i < argc; i++) {
@@ -209,8 +213,9 @@ int verify(const struct cit *cit, int argc, char **argv, const char *const *want
 			return STATUS_USAGE;
 		}
 		*claim++ = '\0';
-		if (!add(work, argv[i], claim))
-			return STATUS_USAGE;
+		status = add(work, argv[i], claim);
+		if (status != STATUS_OK)
+			return status;
 	}
 	if (work[2].events.n && !cit->disk && !cit->file && !cit->host) {
 		complain("what devices do is inspected with a disk or a network: --disk DEVICE [--overwrite], --file FILE or --host ADDRESS");

@@ -462,17 +462,17 @@ static int show_long(void)
 	return 0;
 }
 
-/* unit NAME: of how many PMUs an event of that name is */
+/* unit NAME: of how many PMUs an event of that name is; what events_add() says */
 static int units_of(const char *name)
 {
 	struct events events = { 0 };
-	const bool good = events_add(&events, name);
+	const int status = events_add(&events, name);
 	size_t i;
 
-	for (i = 0; i < events.n && good; i++)
+	for (i = 0; i < events.n && !status; i++)
 		printf("%u\n", events.e[i].units);
 	events_free(&events);
-	return good ? 0 : 1;
+	return status;
 }
 
 /* unit neighbour CPU: of the CPUs 0 to 7 the one that writes what that one loads */
