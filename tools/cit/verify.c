@@ -6,6 +6,8 @@
  * more, and in no other category: an event that never counts is as good a count of what
  * devices read as any, as long as no device has read. The reason of a failure is the
  * probe that fits worst, and the category that would fit.
+ *
+ * Each claim has its answer, also one on an event that another claim is on: they may differ.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -107,23 +109,30 @@ static const struct family *families[4];
 /* A STATUS_, as that of events_add() */
 static int add(struct work *work, const char *event, const char *category)
 {
+	struct events some = { 0 };
 	size_t f, c;
 	int status;
 
 	for (f = 0; f < 4; f++) {
 		for (c = 0; c < families[f]->categories; c++) {
 			struct work *w = &work[f];
-			size_t before = w->events.n, i;
+			struct events *all = &w->events;
+			size_t i;
 
 			if (!strcmp(category, "-") ||
 			    strcmp(families[f]->category[c].name, category))
 				continue;
-			status = events_add(&w->events, event);
+			/* To a list of its own: a pattern leaves out what its list has. */
+			status = events_add(&some, event);
 			if (status != STATUS_OK)
 				return status;
-			w->claimed = realloc(w->claimed, w->events.n * sizeof(*w->claimed));
-			for (i = before; i < w->events.n; i++)
-				w->claimed[i] = &families[f]->category[c];
+			all->e = realloc(all->e, (all->n + some.n) * sizeof(*all->e));
+			w->claimed = realloc(w->claimed, (all->n + some.n) * sizeof(*w->claimed));
+			for (i = 0; i < some.n; i++) {
+				all->e[all->n] = some.e[i];
+				w->claimed[all->n++] = &families[f]->category[c];
+			}
+			free(some.e);
 			return STATUS_OK;
 		}
 	}
