@@ -325,7 +325,7 @@ struct other {
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
 	uint64_t wanted;		/* lines to write; 0: none */
-	bool stop;
+	bool stop, astray;		/* it was elsewhere when it had written them */
 	int cpu;
 };
 
@@ -340,6 +340,7 @@ static void *other_main(void *arg)
 			o->wanted--;
 			*(volatile uint64_t *)(o->s->buffer + o->wanted * o->s->unit) = o->wanted;
 		}
+		o->astray = !on_cpu(o->cpu);
 		pthread_cond_broadcast(&o->cond);
 		pthread_cond_wait(&o->cond, &o->mutex);
 	}
@@ -401,6 +402,10 @@ static bool other_run(struct probe *probe, uint64_t n)
 	char *const buffer = o->s->buffer;
 	const uint64_t unit = o->s->unit;
 
+	if (o->astray) {
+		complain_taken(o->cpu);
+		return false;
+	}
 	while (n--) {
 		uint64_t value = *(volatile uint64_t *)(buffer + n * unit);
 

@@ -69,6 +69,7 @@ struct cit {
 	int other;			/* its neighbour, to disturb it; -1: none */
 	struct cpus allowed;		/* that this process may run on, before it was pinned */
 	int at;				/* where the events are counted: measure() says it */
+	int on;				/* where this thread is while it measures, as well */
 	unsigned int repetitions;
 	unsigned int group;		/* events that are counted at once, at the most */
 	uint64_t cache_bytes[CIT_LEVELS];	/* 0: there is no such level, or nobody knows */
@@ -81,6 +82,8 @@ struct cit {
 
 /* cit_ready: finds the CPUs and caches; another status than OK, and a complaint, if it can't */
 int cit_ready(struct cit *cit);
+/* complain_taken: that a thread was no longer on its CPU when it had done its work */
+void complain_taken(int cpu);
 /* cpus_together: are two CPUs in one package, as far as the kernel tells? */
 bool cpus_together(int a, int b);
 /*

@@ -115,23 +115,27 @@ static void walk_teardown(struct probe *probe)
 	w->buffer = NULL;
 }
 
-/* The fastest of some tries, for each load */
-static double load_ns(const struct cit *cit, struct probe *probe)
+/* The fastest of some tries, for each load; false after a complaint, as of a CPU that is gone */
+static bool load_ns(const struct cit *cit, struct probe *probe, double *ns)
 {
 	const uint64_t n = probe->step * probe->points;
-	double best = INFINITY;
+	bool here;
 	int i;
 
 	if (!probe->setup(probe, cit))
-		return NAN;
+		return false;
+	*ns = INFINITY;
 	for (i = 0; i < TRIES; i++) {
 		const uint64_t start = clock_ns(CLOCK_MONOTONIC);
 
 		probe->run(probe, n);
-		best = fmin(best, (double)(clock_ns(CLOCK_MONOTONIC) - start) / n);
+		*ns = fmin(*ns, (double)(clock_ns(CLOCK_MONOTONIC) - start) / n);
 	}
+	here = on_cpu(cit->cpu);
+	if (!here)
+		complain_taken(cit->cpu);
 	probe->teardown(probe);
-	return best;
+	return here;
 }
 
 /* Says of which events there is no count to be had; false if there is one */
@@ -227,9 +231,9 @@ static bool curve_size(const struct cit *cit, const struct events *events, struc
 		struct probe probe = walk_probe(&w);
 
 		t->x[t->rows] = size[t->rows];
-		if (!add_walk(cit, events, n, &w, t, 0))
+		if (!add_walk(cit, events, n, &w, t, 0) ||
+		    !load_ns(cit, &probe, &t->y[n][t->rows]))
 			return false;
-		t->y[n][t->rows] = load_ns(cit, &probe);
 	}
 	return true;
 }
@@ -294,9 +298,9 @@ static bool curve_offset(const struct cit *cit, const struct events *events, str
 					  .laps = true };
 			struct probe probe = walk_probe(&w);
 
-			if (!add_walk(cit, events, 1, &w, t, i))
+			if (!add_walk(cit, events, 1, &w, t, i) ||
+			    !load_ns(cit, &probe, &t->y[n + i][t->rows]))
 				return false;
-			t->y[n + i][t->rows] = load_ns(cit, &probe);
 		}
 		t->rows++;
 	}

@@ -14,6 +14,10 @@
  *
  * A count of which the kernel says that it did not run all the time is an estimate; it is
  * thrown away, and the event is marked.
+ *
+ * A cpuset that changes and a CPU that goes offline move a thread whatever it is pinned to, and
+ * the lines that it has in its caches stay behind. So each thread that takes part looks where it
+ * is when it has done its work; if it is elsewhere, that was all in vain.
  */
 #include <errno.h>
 #include <math.h>
@@ -161,6 +165,12 @@ static bool forbidden(int error)
 static void complain_forbidden(void)
 {
 	complain("counting is not allowed: run it as root, or set /proc/sys/kernel/perf_event_paranoid to 2 or less (0 or less for uncore events)");
+}
+
+void complain_taken(int cpu)
+{
+	complain("CPU %d was taken away while it measured (a cpuset, taskset, a CPU that went offline): what it counted means nothing. Run it again",
+		 cpu);
 }
 
 /* Can anything be counted here? */
@@ -362,10 +372,11 @@ static void group_switch(struct group *g, bool on)
 		ioctl(g->fd[i], request, flag);
 }
 
-enum outcome { DONE, SHARED, BROKEN };
+enum outcome { DONE, SHARED, BROKEN, TAKEN };
 
 /* One run of a probe with a group; what was counted, in value[] */
-static enum outcome sample(struct probe *probe, struct group *g, uint64_t n, double *value)
+static enum outcome sample(const struct cit *cit, struct probe *probe, struct group *g, uint64_t n,
+			   double *value)
 {
 	double before[CIT_UNITS];
 	bool whole, good;
@@ -379,6 +390,8 @@ static enum outcome sample(struct probe *probe, struct group *g, uint64_t n, dou
 	group_switch(g, true);
 	good = probe->run(probe, n);
 	group_switch(g, false);
+	if (!on_cpu(cit->on))
+		return TAKEN;
 	if (!group_read(g, value, &whole) || !good)
 		return BROKEN;
 	for (i = 0; i < g->n; i++)
@@ -397,10 +410,10 @@ static enum outcome fit_group(const struct cit *cit, struct probe *probe, struct
 	size_t i;
 
 	/* Warm up, with the most there is to do. */
-	end = sample(probe, g, probe->step * probe->points, now);
+	end = sample(cit, probe, g, probe->step * probe->points, now);
 	for (rep = 0; rep < cit->repetitions && end == DONE; rep++) {
 		for (k = 0; k < probe->points && end == DONE; k++) {
-			end = sample(probe, g, probe->step * (k + 1), now);
+			end = sample(cit, probe, g, probe->step * (k + 1), now);
 			for (i = 0; i < g->n; i++)
 				value[i][k][rep] = now[i];
 		}
@@ -472,10 +485,12 @@ static bool measure_probe(const struct cit *cit, const struct family *family, si
 		}
 		end = fit_group(cit, probe, &g, p, &result[i]);
 		group_close(&g);
-		if (end == BROKEN) {
+		if (end == BROKEN)
 			complain("%s: the work failed", probe->name);
+		if (end == TAKEN)
+			complain_taken(cit->on);
+		if (end == BROKEN || end == TAKEN)
 			return false;
-		}
 		if (end == DONE) {
 			i += g.n;
 		} else if (g.n > 1) {
@@ -493,11 +508,12 @@ static bool measure_probe(const struct cit *cit, const struct family *family, si
  * interrupt each time, and what another package moves goes by other counters. A complaint
  * about what is not as it should be; false: so that nothing can be measured
  */
-static bool pin_to_counters(const struct cit *here)
+static bool pin_to_counters(struct cit *here)
 {
 	static bool said;	/* a curve measures many times */
 	int instead;
 
+	here->on = here->at;
 	if (pin_to_cpu(here->at))
 		return true;
 	if (!shared_cpus(here, &instead, 1) || !pin_to_cpu(instead)) {
@@ -505,6 +521,7 @@ static bool pin_to_counters(const struct cit *here)
 			 here->at);
 		return false;
 	}
+	here->on = instead;
 	if (!said)
 		complain("these events are counted by CPU %d, which is not in this process's cpuset; they are read from CPU %d, by an interrupt each time",
 			 here->at, instead);
@@ -520,6 +537,7 @@ bool measure(const struct cit *cit, const struct family *family, const struct ev
 
 	memset(result, 0, events->n * sizeof(*result));
 	here.at = cit->cpu;
+	here.on = cit->cpu;
 	if (events->n && events->e[0].uncore) {
 		here.at = events->e[0].unit[0].cpu;
 		if (!pin_to_counters(&here))
@@ -534,7 +552,7 @@ bool measure(const struct cit *cit, const struct family *family, const struct ev
 		if (!cit->quiet && isatty(STDERR_FILENO))
 			fprintf(stderr, "\r%s: %zu of %zu, %s\033[K", family->name, p + 1,
 				family->probes, probe->name);
-		good = measure_probe(cit, family, p, events, result);
+		good = measure_probe(&here, family, p, events, result);
 		if (probe->teardown)
 			probe->teardown(probe);
 		if (!good)

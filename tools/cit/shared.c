@@ -35,6 +35,7 @@ struct worker {
 	char *buffer;
 	uint64_t bytes, at;
 	int cpu;
+	bool astray;			/* it was elsewhere when it had done its part */
 };
 
 struct team {
@@ -71,6 +72,7 @@ static void *work(void *arg)
 				*(volatile uint64_t *)(w->buffer + w->at * t->unit) = i;
 			}
 		}
+		w->astray = !on_cpu(w->cpu);
 		pthread_barrier_wait(&t->end);
 	}
 	return NULL;
@@ -102,14 +104,24 @@ static void teardown(struct probe *probe)
 	team_free(t, t->n);
 }
 
-static bool run(struct probe *probe, uint64_t n)
+static void go(struct team *t, uint64_t n)
 {
-	struct team *t = probe->data;
-
 	t->each = n / t->n;
 	pthread_barrier_wait(&t->begin);
 	pthread_barrier_wait(&t->end);
-	return true;
+}
+
+static bool run(struct probe *probe, uint64_t n)
+{
+	struct team *t = probe->data;
+	unsigned int i;
+
+	go(t, n);
+	for (i = 0; i < t->n && !t->worker[i].astray; i++)
+		;
+	if (i < t->n)
+		complain_taken(t->worker[i].cpu);
+	return i == t->n;
 }
 
 unsigned int shared_cpus(const struct cit *cit, int *cpu, unsigned int most)
@@ -211,7 +223,8 @@ static bool setup(struct probe *probe, const struct cit *cit)
 		return false;
 	}
 	probe->data = t;
-	return run(probe, power / cit->unit_bytes * n);
+	go(t, power / cit->unit_bytes * n);
+	return true;
 }
 
 #define SHARED(kind) .setup = setup, .run = run, .teardown = teardown, .arg = (kind), \

@@ -75,6 +75,11 @@ bool pin_to_cpu(int cpu)
 	return pin_to_cpus(&cpu, 1);
 }
 
+bool on_cpu(int cpu)
+{
+	return sched_getcpu() == cpu;
+}
+
 int perf_open(struct perf_event_attr *attr, int pid, int cpu, int group)
 {
 	return syscall(SYS_perf_event_open, attr, pid, cpu, group, PERF_FLAG_FD_CLOEXEC);

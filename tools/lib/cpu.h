@@ -26,6 +26,8 @@ void cpus_free(struct cpus *cpus);
 bool pin_to_cpus(const int *cpu, unsigned int n);
 /* pin_to_cpu: this thread; whether it could be done */
 bool pin_to_cpu(int cpu);
+/* on_cpu: is this thread there? A cpuset, or a CPU that goes offline, takes what was pinned. */
+bool on_cpu(int cpu);
 /* perf_open: perf_event_open(2), which the C library has not */
 int perf_open(struct perf_event_attr *attr, int pid, int cpu, int group);
 /* now_ns: of a clock that only goes forward */
