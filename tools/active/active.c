@@ -314,13 +314,7 @@ static const struct option_of whose[] = {
 	{ OPT_JSON, MEASURES | PREDICT, NULL },
 };
 
-static const struct options_of all_options = {
-	.options = options,
-	.subcommand = subcommands,
-	.subcommands = sizeof(subcommands) / sizeof(*subcommands),
-	.whose = whose,
-	.n = sizeof(whose) / sizeof(*whose),
-};
+static const struct options_of all_options = OPTIONS_OF(options, subcommands, whose);
 
 static bool buffer_size(const char *text, uint64_t *bytes)
 {

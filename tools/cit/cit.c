@@ -230,13 +230,7 @@ static const struct option_of whose[] = {
 	{ OPT_PLOT, CURVE, "; the others have --json" },
 };
 
-static const struct options_of all_options = {
-	.options = options,
-	.subcommand = subcommands,
-	.subcommands = sizeof(subcommands) / sizeof(*subcommands),
-	.whose = whose,
-	.n = sizeof(whose) / sizeof(*whose),
-};
+static const struct options_of all_options = OPTIONS_OF(options, subcommands, whose);
 
 static bool is_there(const char *what)
 {

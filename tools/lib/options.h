@@ -42,6 +42,15 @@ struct options_of {
 	size_t n;
 };
 
+/* OPTIONS_OF: its initializer, of three arrays */
+#define OPTIONS_OF(options_, subcommands_, whose_) { \
+	.options = options_, \
+	.subcommand = subcommands_, \
+	.subcommands = sizeof(subcommands_) / sizeof(*(subcommands_)), \
+	.whose = whose_, \
+	.n = sizeof(whose_) / sizeof(*(whose_)), \
+}
+
 /* option_bit: what stands for an option in a set of those that were given */
 uint64_t option_bit(const struct options_of *all, int option);
 /*
