@@ -39,6 +39,7 @@ struct event {
 	char *name;
 	struct perf_event_attr attr;
 	bool uncore;
+	unsigned int per;		/* so many of its counts are one */
 	unsigned int units;
 	struct {
 		uint32_t type;

@@ -12,6 +12,9 @@
  * one of its events in the first only: what is inspected is spread over them by a hash.
  * A pattern that names PMUs (hswep_unc_cbo*::*) so finds each of their events once.
  *
+ * Some count in other units than what a category is of: per=N among the terms has N of its
+ * counts be one.
+ *
  * Core events count user mode only: interrupts come at any time.
  */
 #include <dirent.h>
@@ -27,6 +30,7 @@
 #include <perfmon/pfmlib_perf_event.h>
 
 #define PMUS "/sys/bus/event_source/devices"
+#define PER_MOST	65536
 
 static bool ready(void)
 {
@@ -91,9 +95,10 @@ static bool put_bits(struct perf_event_attr *attr, const char *format, uint64_t 
 	return !value;
 }
 
-/* Terms of sysfs: name=value, or a name: a flag, or one of the PMU's own events */
-static bool put_terms(struct perf_event_attr *attr, const char *pmu, const char *terms, int depth)
+/* Terms of sysfs: name=value, or a name: a flag, or one of the PMU's own events; and per=N, ours */
+static bool put_terms(struct event *e, const char *pmu, const char *terms, int depth)
 {
+	struct perf_event_attr *attr = &e->attr;
 	char *copy = strdup(terms), *save = NULL, *term;
 	bool good = true;
 
@@ -122,6 +127,13 @@ static bool put_terms(struct perf_event_attr *attr, const char *pmu, const char 
 			attr->config2 |= number;
 			continue;
 		}
+		if (!strcmp(term, "per") && value && !depth) {
+			good = number > 0 && number <= PER_MOST;
+			if (!good)
+				complain("'per=%s': from 1 to %d", value, PER_MOST);
+			e->per = number;
+			continue;
+		}
 		snprintf(file, sizeof(file), "format/%s", term);
 		format = read_pmu(pmu, file);
 		if (format) {
@@ -134,7 +146,7 @@ static bool put_terms(struct perf_event_attr *attr, const char *pmu, const char 
 		}
 		snprintf(file, sizeof(file), "events/%s", term);
 		format = value || depth ? NULL : read_pmu(pmu, file);
-		good = format && put_terms(attr, pmu, format, depth + 1);
+		good = format && put_terms(e, pmu, format, depth + 1);
 		if (!format)
 			complain("the PMU %s has no term '%s'; see " PMUS "/%s/format", pmu, term,
 				 pmu);
@@ -243,6 +255,7 @@ static void append(struct events *events, const struct event *e, const char *nam
 	events->e = realloc(events->e, (events->n + 1) * sizeof(*e));
 	events->e[events->n] = *e;
 	events->e[events->n].name = strdup(name);
+	events->e[events->n].per = e->per ?: 1;
 	events->n++;
 }
 
@@ -267,7 +280,7 @@ static int add_sysfs(struct events *events, const char *name)
 	if (status != STATUS_OK)
 		return status;
 	copy = strndup(terms, length - 1);
-	good = put_terms(&e.attr, pmu, copy, 0);
+	good = put_terms(&e, pmu, copy, 0);
 	free(copy);
 	if (!good)
 		return STATUS_USAGE;
@@ -390,7 +403,7 @@ static bool known(const struct events *events, const struct event *e)
 		/* Of a PMU that comes many times all are counted, whichever it was named of. */
 		if (&events->e[i] != e && events->e[i].unit[0].type == e->unit[0].type &&
 		    a->config == e->attr.config && a->config1 == e->attr.config1 &&
-		    a->config2 == e->attr.config2)
+		    a->config2 == e->attr.config2 && events->e[i].per == e->per)
 			return true;
 	}
 	return false;

@@ -395,7 +395,7 @@ static enum outcome sample(const struct cit *cit, struct probe *probe, struct gr
 	if (!group_read(g, value, &whole) || !good)
 		return BROKEN;
 	for (i = 0; i < g->n; i++)
-		value[i] -= before[i];
+		value[i] = (value[i] - before[i]) / g->event[i].per;
 	return whole ? DONE : SHARED;
 }
 

@@ -157,8 +157,8 @@ static void json_event(const struct family *f, const struct event *e, const stru
 	printf(", \"config\": \"%#llx\", \"config1\": \"%#llx\", \"config2\": \"%#llx\"",
 	       (unsigned long long)e->attr.config, (unsigned long long)e->attr.config1,
 	       (unsigned long long)e->attr.config2);
-	printf(", \"units\": %u, \"multiplexed\": %s, \"refused\": ", e->units,
-	       r->multiplexed ? "true" : "false");
+	printf(", \"units\": %u, \"per\": %u, \"multiplexed\": %s, \"refused\": ", e->units,
+	       e->per, r->multiplexed ? "true" : "false");
 	if (r->absent)
 		json_quoted(stdout, strerror(r->error));
 	else

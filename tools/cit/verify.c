@@ -77,6 +77,9 @@ static const struct profile {
 	{ "skx-io", "Skylake-SP: as hswep-io; encodings of the kernel's tables, not tried", {
 		{ "uncore_cha/event=0x35,umask=0x24,config1=0x4903300000000/", "IOWM" },
 		{ "uncore_cha/event=0x35,umask=0x24,config1=0x43c3300000000/", "IORM" },
+		/* Units of 4 bytes, of all ports of a stack */
+		{ "uncore_iio/event=0x83,umask=0x1,ch_mask=0x1f,fc_mask=0x7,per=16/", "IOW" },
+		{ "uncore_iio/event=0x83,umask=0x4,ch_mask=0x1f,fc_mask=0x7,per=16/", "IOR" },
 	} },
 };
 
