@@ -10,7 +10,7 @@
 need fio gcc iperf3 libc6-dev liburing-dev util-linux xfsprogs linux-perf
 
 mkdir "$tmp/out"
-for program in pollring attach boosted evade execs wqring; do
+for program in pollring attach boosted briefly evade execs wqring; do
 	gcc -std=gnu11 -O2 -Wall -Wextra -Werror -static -pthread -o "$tmp/$program" \
 		"$memio_top/ci/tests/guest/$program.c" -luring
 done
@@ -84,14 +84,25 @@ disk_limits() {
 	thrice read20 3 io
 	echo "io bps=50000000" >$cg/io/memio.limit
 	sleep 1; thrice read50 3 io
-	end $pid
 	echo "io bps=max" >$cg/io/memio.limit
+	# What a disk reads is written to memory. Of what is read there it has commands only.
+	echo "default rbps=1000000 wbps=10000000" >$cg/io/memio.limit
+	sleep 0.5; thrice default10 1 io
+	# It has a line of its own from now on.
+	echo "${disk##*/} wbps=20000000" >$cg/io/memio.limit
+	sleep 0.5; thrice named20 1 io
+	end $pid
+	echo "${disk##*/} wbps=max" >$cg/io/memio.limit
+	echo "default rbps=max wbps=max" >$cg/io/memio.limit
 	echo "${disk##*/} rbps=30000000" >$cg/io/memio.limit
 	disk_io io write 128k
 	thrice write30 3 io
-	end $pid
 	cat $cg/io/memio.limit >"$out/limit"
 	echo "${disk##*/} rbps=max" >$cg/io/memio.limit
+	echo "io rbps=10000000 wbps=1000000" >$cg/io/memio.limit
+	sleep 0.5; thrice write10 1 io
+	end $pid
+	echo "io rbps=max wbps=max" >$cg/io/memio.limit
 
 	# under another's limit, with its own that is higher
 	echo "total bps=25000000" >$cg/outer/memio.limit
@@ -169,6 +180,31 @@ evades() {
 	echo 1 >$cg/evade/cgroup.kill
 	until grep -q 'populated 0' $cg/evade/cgroup.events; do sleep 0.1; done
 }
+# Processes that have asked a disk for something, and are gone: what it moves for them is their
+# group's.
+io_evasions() {
+	local kind bps before maker
+
+	for kind in reads:800000 aio:2000000 uring:2000000; do
+		bps=${kind#*:} kind=${kind%:*}
+		# Not reached
+		echo "io bps=1000000000000" >$cg/evade/memio.limit
+		before=$(reads $disk)
+		in_group free "$programs/briefly" $kind $disk $cg/evade/a
+		maker=$pid
+		while [ "$(reads $disk)" -lt $((before + 100)) ]; do sleep 0.05; kill -0 $maker; done
+		between free-$kind 0.3 evade
+		echo "io bps=$bps" >$cg/evade/memio.limit
+		# what it owes for what was under way
+		sleep 1; between $kind 2 evade
+		end $maker
+		until grep -q 'populated 0' $cg/evade/cgroup.events; do
+			echo 1 >$cg/evade/cgroup.kill
+			sleep 0.1
+		done
+		echo "io bps=max" >$cg/evade/memio.limit
+	done
+}
 # With one CPU
 evasions() {
 	local tag=10 kind stat
@@ -225,6 +261,36 @@ pollution() {
 	end $pid $io
 	echo "io bps=max" >$cg/io/memio.limit
 	echo 1000 >/sys/kernel/memio/period_us
+}
+
+# What CPUs write back is shared out by what they read: one that only reads beside one that stores
+# to all that it reads. Each is limited in turn; the other has a rate, too, or nearly all were its.
+neighbours() {
+	local reader storer
+
+	echo 20000 >/sys/kernel/memio/period_us
+	echo "cpu bps=max rbps=15000000" >$cg/cpu/memio.limit
+	echo "cpu bps=max rbps=15000000" >$cg/mix/memio.limit
+	counted
+	in_group cpu "$core" task 17 load 8388608 1000000; reader=$pid
+	in_group mix "$core" task 18 store 8388608 1000000; storer=$pid
+	# Their buffers, which were made dirty, are paid for.
+	sleep 2
+	echo "cpu bps=4000000" >$cg/cpu/memio.limit
+	sleep 0.2; between reader 1.5 cpu
+	echo "cpu bps=max rbps=4000000" >$cg/cpu/memio.limit
+	sleep 0.2; between reader-rbps 1.5 cpu
+	echo "cpu rbps=15000000" >$cg/cpu/memio.limit
+	echo "cpu bps=4000000" >$cg/mix/memio.limit
+	sleep 0.2; between storer 1.5 mix
+	echo "cpu bps=max wbps=800000" >$cg/mix/memio.limit
+	sleep 0.2; between storer-wbps 1.5 mix
+	end $reader
+	echo "cpu wbps=4000000" >$cg/mix/memio.limit
+	sleep 0.2; between storer-alone 1.5 mix
+	end $storer
+	echo "cpu rbps=max" >$cg/cpu/memio.limit
+	echo "cpu rbps=max wbps=max" >$cg/mix/memio.limit
 }
 
 cpu_limits() {
@@ -532,6 +598,69 @@ stopped() {
 	done
 	still "a task of a stopped group uses no CPU (${*##*/})"
 }
+# With a limit of CPU time besides, and other CPUs: by controllers that its group gets, and loses,
+# while it is stopped
+grown() { echo $(($(awk -v e="$1" '$1 == e { print $2 }' $g/$2) - ${3:-0})); }
+on_cpu() { local s; s=$(cat /proc/$pid/stat); s=${s##*) }; set -- $s; echo ${37}; }
+is_root() { grep -qx root $g/cpuset.cpus.partition; }
+other_limits() {
+	local before stops us cpu
+
+	stopped bash /tmp/spin
+	echo "+cpu +cpuset" >$cg/cgroup.subtree_control
+	echo "5000 50000" >$g/cpu.max
+	still "and when its group gets a limit of CPU time it is stopped"
+	signal_waits "... and waits for both"
+	before=$(grown nr_throttled cpu.stat)
+	echo "total bps=max" >$g/memio.limit
+	soon "it runs when only that is left" "[ -e /tmp/caught ]"
+	soon "... and then is stopped for it alone" \
+		"[ \$(grown nr_throttled cpu.stat $before) -gt 2 ]"
+	echo "total bps=1000" >$g/memio.limit
+	still "short of both it is stopped"
+	us=${EPOCHREALTIME/./}
+	kill -KILL $pid
+	wait $pid 2>/dev/null || :
+	us=$((${EPOCHREALTIME/./} - us))
+	yes "... and is killed in $us us" "[ $us -lt 5000000 ]"
+	echo "total bps=max" >$g/memio.limit
+	echo "20000 50000" >$g/cpu.max
+	echo "cpu bps=16000000" >$g/memio.limit
+	counted
+	before=$(grown nr_throttled cpu.stat) stops=$(grown throttled memio.events)
+	in_group mix bash /tmp/spin; us=$pid
+	in_group mix $core run load 1
+	soon "with both limits a program comes to its end" \
+		"! [ -e /proc/$pid/stat ] || grep -q ') Z' /proc/$pid/stat"
+	before=$(grown nr_throttled cpu.stat $before) stops=$(grown throttled memio.events $stops)
+	yes "... and was stopped for each, $before and $stops times" \
+		"[ $before -gt 0 -a $stops -gt 10 ]"
+	yes "... of its own accord" "wait $pid"
+	end $us
+	echo "cpu bps=max" >$g/memio.limit
+	echo max >$g/cpu.max
+
+	# It is moved though it is stopped.
+	stopped bash /tmp/spin
+	cpu=$((1 - $(on_cpu)))
+	echo $cpu >$g/cpuset.cpus
+	echo root >$g/cpuset.cpus.partition
+	yes "its group is a partition" is_root
+	still "... in which it is stopped"
+	yes "... on the other CPU" "[ \$(on_cpu) = $cpu ]"
+	echo "total bps=max" >$g/memio.limit
+	soon "... and runs when the limit is lifted" "[ -e /tmp/running ]"
+	yes "... there" "[ \$(on_cpu) = $cpu ]"
+	echo "total bps=1000" >$g/memio.limit
+	still "... and is stopped again"
+	echo member >$g/cpuset.cpus.partition
+	echo "-cpu -cpuset" >$cg/cgroup.subtree_control
+	still "... as when its group has neither controller any more"
+	echo "total bps=max" >$g/memio.limit
+	soon "... and then it runs" "[ -e /tmp/running ]"
+	end $pid
+}
+
 all_stops() {
 pressure=$(pressure)
 in_group mix chrt -f 1 fio --name=debt --filename=$disk --rw=read --bs=1M --direct=1 \
@@ -649,6 +778,8 @@ yes "its CPU goes offline" "[ \$(cat /sys/devices/system/cpu/cpu1/online) = 0 ]"
 still "... and it is stopped on another"
 echo 1 >/sys/devices/system/cpu/cpu1/online
 
+other_limits
+
 # io_uring's polling thread holds a lock where it would stop, and its process waits for it.
 echo "total bps=max" >$g/memio.limit
 mkdir $g/poll
@@ -743,23 +874,23 @@ held() {
 	done
 	check "$1: nor too few: in $enough of 3" [ $enough -gt 0 ]
 }
-# met NAME BPS JQ: it is the limit
+# met NAME BPS JQ [THOUSANDTHS]: it is the limit, within 30 or so many of them
 met() {
 	local got
 
 	got=$(ledger "$1" "($3) * 64 * 1e9 / .clock_ns")
-	check "$1: $got B/s of $2 by the ledger: within 30/1000" \
-		[ $((got > $2 ? got - $2 : $2 - got)) -le $(($2 * 30 / 1000)) ]
+	check "$1: $got B/s of $2 by the ledger: within ${4:-30}/1000" \
+		[ $((got > $2 ? got - $2 : $2 - got)) -le $(($2 * ${4:-30} / 1000)) ]
 }
-# evaded KIND TAG BPS MORE [late]: it has no more than the limit, beyond MORE; and would have if there
-# were none. late: timers may be later than a period, which costs what is earned meanwhile
+# evaded KIND JQ BPS MORE [late]: it has no more lines than the limit, beyond MORE; and would have
+# if there were none. late: timers may be later than a period, which costs what is earned meanwhile
 evaded() {
 	local got most least free
 
-	free=$(ledger "free-$1" "$(tag "$2") * 64e9 / .clock_ns")
-	got=$(ledger "$1" "$(tag "$2") * 64")
+	free=$(ledger "free-$1" "($2) * 64e9 / .clock_ns")
+	got=$(ledger "$1" "($2) * 64")
 	most=$(ledger "$1" "$3 * 1.03e-9 * .clock_ns + $4")
-	diag "$1: $(ledger "$1" "$(tag "$2") * 64e9 / .clock_ns") B/s of $3; $free without a limit;" \
+	diag "$1: $(ledger "$1" "($2) * 64e9 / .clock_ns") B/s of $3; $free without a limit;" \
 		"stopped for $(stopped_us "$1") us of $(ledger "$1" '.clock_ns / 1000')"
 	check "$1: $got bytes by the ledger: not more than $most" [ "$got" -le "$most" ]
 	check "... of $free B/s that it has if it may" [ "$free" -gt $(($3 * 3 / 2)) ]
