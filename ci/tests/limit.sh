@@ -339,8 +339,15 @@ exact() {
 	any_10ms any22 22000000 signals
 }
 
-ok() { echo "ok $*"; }
-not_ok() { echo "not ok $*"; }
+# What takes long is told: much of this waits.
+last=0
+told() {
+	[ $((SECONDS - last)) -lt 20 ] || echo "# after $((SECONDS - last)) s:"
+	last=$SECONDS
+	echo "$*"
+}
+ok() { told "ok $*"; }
+not_ok() { told "not ok $*"; }
 yes() { local text=$1; shift; if eval "$*"; then ok "$text"; else not_ok "$text"; fi; }
 # soon TEXT COMMAND: in a minute; left alone, it would never be
 soon() {
@@ -843,6 +850,7 @@ said() {
 		case $line in
 		'ok '*) ok "${line#ok }" ;;
 		'not ok '*) not_ok "${line#not ok }" ;;
+		'# '*)	diag "${line#\# }" ;;
 		esac
 	done <"$1"
 	is "all of it was tried" "$(grep -c '^\(not \)\?ok' "$1")" "$2"
