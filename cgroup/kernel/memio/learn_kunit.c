@@ -203,14 +203,16 @@ static void another_load(struct kunit *test)
 		windows(t, 20, i % 2 ? 4 * MB : 6 * MB, 5 * MB);
 	for (int i = 0; i < ARRAY_SIZE(after); i++) {
 		/* All is written to memory, then nothing. */
-		t->cost[1] = t->cost[2] = ONE;
+		t->cost[1] = ONE;
+		t->cost[2] = ONE;
 		windows(t, 150, 5 * MB, 5 * MB);
 		expect_about(test, price(t, 1), ONE);
 		if (after[i].idle)
 			windows(t, after[i].idle, 0, 0);
 		else
 			memio_learn_pause(&t->l);
-		t->cost[1] = t->cost[2] = 0;
+		t->cost[1] = 0;
+		t->cost[2] = 0;
 		window(t, 5 * MB, 5 * MB);
 		KUNIT_EXPECT_LE_MSG(test, price(t, 1), after[i].most, "%u", after[i].idle);
 		KUNIT_EXPECT_LE_MSG(test, price(t, 2), after[i].most, "%u", after[i].idle);
