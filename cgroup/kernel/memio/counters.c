@@ -313,6 +313,8 @@ static void sampler_window(struct memio_sampler *s)
 
 	memio_price_publish(s->package, &raw.price, kind == MEMIO_DEVICE ? &s->own : NULL,
 			    raw.valid, raw.end_ns, raw.window_ns, true);
+	for (unsigned int i = 0; i < nr; i++)
+		memio_price_last(memio_device(s->moved[i].dev), s->moved[i].to, s->moved[i].from);
 
 	s->primed = there;
 	WRITE_ONCE(s->lost, !there);

@@ -101,6 +101,7 @@ static struct memio_device *new_device(struct device *dev)
 	}
 	for_each_possible_cpu(cpu)
 		memio_meter_init(&per_cpu_ptr(d->total, cpu)->meter);
+	memio_lasting_init(&d->lasting);
 	strscpy(d->name, dev_name(dev));
 	d->package = package_of(dev);
 	d->id = nr_devices;

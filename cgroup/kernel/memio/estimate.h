@@ -115,6 +115,22 @@ struct memio_rate {
 };
 
 /**
+ * struct memio_lasting - what the last bytes of a device have come to
+ * @price:	that; of what is claimed late it is not set
+ * @to_read:	what &memio_price.to_read is made of, and so on; @pause is not used
+ * @to_write:	likewise
+ * @from_read:	likewise
+ * @from_write:	likewise
+ */
+struct memio_lasting {
+	struct memio_price price;
+	struct memio_rate to_read;
+	struct memio_rate to_write;
+	struct memio_rate from_read;
+	struct memio_rate from_write;
+};
+
+/**
  * struct memio_check - lines counted against IO bytes accounted
  * @counted:	bytes that the counters saw pass, as full lines; old ones weigh less
  * @io:		IO bytes that were accounted, likewise
@@ -187,6 +203,9 @@ void memio_window_cost(enum memio_estimator kind, const struct memio_seen *seen,
 u32 memio_cpu_window(struct memio_cpu_estimate *e, const struct memio_seen *seen,
 		     u64 missed, u64 paid);
 u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all);
+void memio_lasting_init(struct memio_lasting *l);
+void memio_lasting_window(struct memio_lasting *l, const struct memio_price *price,
+			  u64 to, u64 from);
 u32 memio_check_permille(const struct memio_check *c);
 bool memio_check_ok(u32 permille);
 

@@ -261,6 +261,54 @@ static void step(struct kunit *test)
 	KUNIT_EXPECT_GE(test, price, PRICE(999));
 }
 
+/* What limits are charged at: of the last bytes, whatever time they took */
+static void lasting_price(struct kunit *test)
+{
+	const struct memio_price half = { .to_read = PRICE(500), .from_write = PRICE(500) };
+	const struct memio_price full = { .to_read = PRICE(1000), .from_write = PRICE(1000) };
+	const struct memio_price free = {};
+	struct memio_lasting l;
+	u32 last;
+	int i;
+
+	/* Nothing was moved: a byte for a byte, in its own direction */
+	memio_lasting_init(&l);
+	memio_lasting_window(&l, &free, 0, 0);
+	KUNIT_EXPECT_EQ(test, l.price.to_read, PRICE(1000));
+	KUNIT_EXPECT_EQ(test, l.price.to_write, 0);
+	KUNIT_EXPECT_EQ(test, l.price.from_read, 0);
+	KUNIT_EXPECT_EQ(test, l.price.from_write, PRICE(1000));
+
+	/* What is known at first weighs a line; the other direction has nothing to do with it. */
+	memio_lasting_window(&l, &half, 0, 64 * 999);
+	KUNIT_EXPECT_LE(test, l.price.from_write, PRICE(501));
+	KUNIT_EXPECT_EQ(test, l.price.to_read, PRICE(1000));
+
+	/* Windows without bytes change nothing, however many they are. */
+	last = l.price.from_write;
+	for (i = 0; i < 100000; i++)
+		memio_lasting_window(&l, &free, 0, 0);
+	KUNIT_EXPECT_EQ(test, l.price.from_write, last);
+
+	/* More than what it is made of: all of it is new. A mean over its bytes if it is less. */
+	memio_lasting_window(&l, &full, 0, 256 << 10);
+	KUNIT_EXPECT_EQ(test, l.price.from_write, PRICE(1000));
+	memio_lasting_window(&l, &free, 0, 64 << 10);
+	KUNIT_EXPECT_EQ(test, l.price.from_write, PRICE(750));
+	for (i = 0; i < 100; i++)
+		memio_lasting_window(&l, &half, 0, 64 << 10);
+	KUNIT_EXPECT_EQ(test, l.price.from_write, PRICE(500));
+	/* A huge one is not remembered for longer than others. */
+	memio_lasting_window(&l, &full, 0, 1ULL << 50);
+	memio_lasting_window(&l, &free, 0, 128 << 10);
+	KUNIT_EXPECT_EQ(test, l.price.from_write, PRICE(500));
+
+	/* Line by line, as long as it takes */
+	for (i = 0; i < 100000; i++)
+		memio_lasting_window(&l, &free, 0, 64);
+	KUNIT_EXPECT_LE(test, l.price.from_write, PRICE(1));
+}
+
 /* A window: lines that devices read, in all and such that missed, IO bytes. */
 struct moved {
 	u64 lines;
@@ -704,6 +752,7 @@ static struct kunit_case memio_estimate_cases[] = {
 	KUNIT_CASE(not_counted_for_a_while),
 	KUNIT_CASE(trickle_after_burst),
 	KUNIT_CASE(step),
+	KUNIT_CASE(lasting_price),
 	KUNIT_CASE(nothing_is_lost),
 	KUNIT_CASE(unaccounted),
 	KUNIT_CASE(saturation),

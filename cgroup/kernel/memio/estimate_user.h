@@ -22,6 +22,10 @@ typedef __s64 s64;
 #define U32_MAX	((u32)~0)
 #endif
 
+#ifndef WRITE_ONCE
+#define WRITE_ONCE(x, value)	(*(volatile typeof(x) *)&(x) = (value))
+#endif
+
 static inline u64 div64_u64(u64 a, u64 b)
 {
 	return a / b;

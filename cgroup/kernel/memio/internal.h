@@ -191,6 +191,7 @@ void memio_bytes_add(struct memio_bytes *sum, const struct memio_bytes *b);
 void memio_meter_init(struct memio_meter *m);
 void memio_meter_add(struct memio_meter *m, const struct memio_device *dev, u32 window,
 		     const struct memio_io *io);
+void memio_price_last(struct memio_device *dev, u64 to, u64 from);
 void memio_price_bounded(const struct memio_device *dev, const struct memio_io *io,
 			 u64 *read, u64 *write);
 bool memio_meter_read(struct memio_meter *m, const struct memio_device *dev, u32 window,
@@ -312,6 +313,7 @@ struct memio_total {
  * @id:		its index, from 1 up
  * @package:	whose memory controllers and caches it goes through
  * @total:	all it moved, by CPU
+ * @lasting:	what its bytes cost limits (its package's sampler's)
  *
  * Made once and never freed, so that an id in a packet can't go stale.
  */
@@ -320,6 +322,7 @@ struct memio_device {
 	u16 id;
 	u8 package;
 	struct memio_total __percpu *total;
+	struct memio_lasting lasting ____cacheline_aligned_in_smp;
 };
 
 struct memio_device *memio_device(u16 id);

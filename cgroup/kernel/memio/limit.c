@@ -18,7 +18,7 @@
  *
  * IO bytes when they are charged to their owner (charge.c), not when the stock is full, whose
  * 64 KiB are three periods of 20 MB/s; only less than MEMIO_DUE waits there. They are turned
- * into memory bytes at the last price that is known; no price is more than a memory byte for
+ * into memory bytes at what the device's last bytes have cost; no price is more than a memory byte for
  * each IO byte and direction, so that a mistaken estimate can't stop a group for good. Without
  * counters an IO byte is a memory byte, or free if that is set. What is written to files on a
  * disk is charged when pages become dirty (bio.c), not again when they are written. What CPUs

@@ -195,11 +195,13 @@ static void price_is_bounded(struct kunit *test)
 	u64 read, write;
 
 	price(MEMIO_PRICE_ONE / 2, true);
+	memio_price_last(dev, SZ_1G, SZ_1G);
 	memio_price_bounded(dev, &io, &read, &write);
 	KUNIT_EXPECT_EQ(test, read, 1120);
 	KUNIT_EXPECT_EQ(test, write, 1120);
 
 	price(MEMIO_PRICE_ONE * 5 / 2, true);
+	memio_price_last(dev, SZ_1G, SZ_1G);
 	memio_price_bounded(dev, &io, &read, &write);
 	KUNIT_EXPECT_EQ(test, read, 2240);
 	KUNIT_EXPECT_EQ(test, write, 2240);
@@ -209,6 +211,33 @@ static void price_is_bounded(struct kunit *test)
 	memio_price_bounded(dev, &io, &read, &write);
 	KUNIT_EXPECT_EQ(test, read, 100);
 	KUNIT_EXPECT_EQ(test, write, 2030);
+}
+
+/* A few lines that cost nothing don't make the request free that comes after them. */
+static void lines_before_a_request(struct kunit *test)
+{
+	struct tree *t = test->priv;
+	struct memio_device *dev = memio_device(t->dev);
+	struct memio_io io = { .from = SZ_8M, .from_lines = SZ_8M };
+	u64 read, write;
+
+	price(MEMIO_PRICE_ONE, true);
+	memio_price_last(dev, 0, SZ_8M);
+	price(0, true);
+	memio_price_last(dev, 640, 640);
+	memio_price_bounded(dev, &io, &read, &write);
+	KUNIT_EXPECT_GE(test, write, SZ_8M / 1000 * 997);
+	/* Nor what others moved, or nobody counted. */
+	price(0, true);
+	price(0, false);
+	memio_price_last(dev, SZ_8M, SZ_8M);
+	price(0, true);
+	memio_price_bounded(dev, &io, &read, &write);
+	KUNIT_EXPECT_GE(test, write, SZ_8M / 1000 * 997);
+	/* If the request was free, so is the next. */
+	memio_price_last(dev, SZ_8M, SZ_8M);
+	memio_price_bounded(dev, &io, &read, &write);
+	KUNIT_EXPECT_EQ(test, write, 0);
 }
 
 /* ---- limits ---- */
@@ -489,6 +518,7 @@ static void share_is_gone(struct kunit *test)
 
 static struct kunit_case limit_cases[] = {
 	KUNIT_CASE(price_is_bounded),
+	KUNIT_CASE(lines_before_a_request),
 	KUNIT_CASE(tightest_holds),
 	KUNIT_CASE(both_hold),
 	KUNIT_CASE(moment_to_come),

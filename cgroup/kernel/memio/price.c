@@ -372,30 +372,53 @@ void memio_meter_join(struct memio_meter *to, struct memio_bytes *carried,
 }
 
 /**
- * memio_price_bounded - what IO bytes cost at the last price that is known
+ * memio_price_last - bring a device's lasting price up to date
+ * @dev:	the device, of the package whose window was just published
+ * @to:		bytes of lines that it has moved in it, to it
+ * @from:	likewise, from it
+ *
+ * Context: any; the package's sampler, after memio_price_publish().
+ */
+void memio_price_last(struct memio_device *dev, u64 to, u64 from)
+{
+	const struct memio_pricelist *list = &memio_prices[dev->package];
+	struct memio_price p;
+
+	if (list->last_valid && price_of(list, before(list->now), dev, &p))
+		memio_lasting_window(&dev->lasting, &p, to, from);
+}
+
+/**
+ * memio_price_bounded - what IO bytes cost by what the last ones of their device did
  * @dev:	the device
  * @io:		the bytes
  * @read:	memory bytes read
  * @write:	memory bytes written
  *
  * For what can't wait for the price of the window that is open. A price is a memory byte
- * for each IO byte at most, of reads and of writes; without one it is that.
+ * for each IO byte at most, of reads and of writes; without one, as nobody samples or the
+ * counters are lost, it is that.
  *
  * Context: any.
  */
 void memio_price_bounded(const struct memio_device *dev, const struct memio_io *io,
 			 u64 *read, u64 *write)
 {
-	const struct memio_pricelist *list = &memio_prices[dev->package];
-	u32 now = memio_price_window(dev->package);
+	const struct memio_price *last = &dev->lasting.price;
 	struct memio_bytes sum = {};
 	struct memio_price p;
 
-	/* After a pause the last that was sampled is of before it. */
-	if (READ_ONCE(list->last_valid) && price_of(list, before(now), dev, &p))
+	if (READ_ONCE(memio_prices[dev->package].last_valid)) {
+		p.to_read = READ_ONCE(last->to_read);
+		p.to_write = READ_ONCE(last->to_write);
+		p.from_read = READ_ONCE(last->from_read);
+		p.from_write = READ_ONCE(last->from_write);
+		p.late_read = p.from_read;
+		p.late_write = p.from_write;
 		add_cost(&sum, &p, io);
-	else
+	} else {
 		add_cost(&sum, NULL, io);
+	}
 	*read = min(sum.read, io->to_lines + io->from_lines + io->late_lines);
 	*write = min(sum.write, io->to_lines + io->from_lines + io->late_lines);
 }
