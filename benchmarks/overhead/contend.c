@@ -45,7 +45,6 @@
 #define __init
 #define core_initcall(f)		static int (*f##_unused)(void) __attribute__((unused)) = f
 #define READ_ONCE(x)			(*(volatile typeof(x) *)&(x))
-#define WRITE_ONCE(x, v)		(*(volatile typeof(x) *)&(x) = (v))
 #define likely(x)			__builtin_expect(!!(x), 1)
 #define unlikely(x)			__builtin_expect(!!(x), 0)
 #define ARRAY_SIZE(a)			(sizeof(a) / sizeof((a)[0]))

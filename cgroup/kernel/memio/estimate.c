@@ -379,8 +379,8 @@ u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all)
 }
 
 /* A line that has cost a line, or nothing */
-static const struct memio_rate all = { MEMIO_LINE_BYTES, MEMIO_LINE_BYTES };
-static const struct memio_rate none = { 0, MEMIO_LINE_BYTES };
+static const struct memio_rate all = { .mem = MEMIO_LINE_BYTES, .all = MEMIO_LINE_BYTES };
+static const struct memio_rate none = { .all = MEMIO_LINE_BYTES };
 
 static u32 lasting_price(struct memio_rate *r, u32 price, u64 bytes)
 {
