@@ -53,6 +53,7 @@ static int bench_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, b);
 	b->dev = kunit_kzalloc(test, sizeof(*b->dev), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, b->dev);
+	memio_lasting_init(&b->dev->lasting);
 	b->dev->total = alloc_percpu(struct memio_total);
 	KUNIT_ASSERT_NOT_NULL(test, b->dev->total);
 	for_each_possible_cpu(cpu)
@@ -244,7 +245,7 @@ BENCH(price_window)
 BENCH(price_bounded)
 BENCH(price_closed)
 
-/* With a price, which the device has of its own: the longest way. */
+/* With a price, which the device has of its own: for meters, the longest way. */
 static int price_init(struct kunit *test)
 {
 	static const struct memio_price p = {
@@ -276,6 +277,7 @@ static int price_init(struct kunit *test)
 	memio_price_publish(b->dev->package, &p, NULL, false, ktime_get_ns(), 1, true);
 	b->closed = list->now;
 	memio_price_publish(b->dev->package, &p, &own, true, ktime_get_ns(), 1, true);
+	memio_price_lasting(b->dev, SZ_1M, SZ_1M);
 	memio_price_bounded(b->dev, &io, &read, &write);
 	KUNIT_ASSERT_EQ(test, write, BYTES / 4);
 	return 0;

@@ -272,6 +272,32 @@ static void sampler_cpus(struct memio_sampler *s, const struct memio_seen *seen)
 }
 
 /*
+ * What limits pay from now on. A price weighs as much as the lines that it rests on: what is
+ * accounted now may have been moved before.
+ */
+static void sampler_lasting(struct memio_sampler *s, const struct memio_seen *seen,
+			    unsigned int nr)
+{
+	u64 to, from;
+
+	memio_window_lines(seen, &to, &from);
+	for (unsigned int i = 0; i < nr; i++)
+		memio_price_lasting(memio_device(s->moved[i].dev), min(s->moved[i].to, to),
+				    min(s->moved[i].from, from));
+}
+
+/* Another estimator's prices are none of this one's. */
+static void sampler_estimator(struct memio_sampler *s, enum memio_estimator kind)
+{
+	struct memio_device *d;
+
+	memio_estimate_init(&s->estimate, kind);
+	for (u16 id = 1; id < MEMIO_DEVICES && (d = memio_device(id)); id++)
+		if (d->package == s->package)
+			memio_lasting_init(&d->lasting);
+}
+
+/*
  * Ends a window, and begins the next. The first, and the one after a loss, has no
  * beginning that was seen: it is published as invalid, which also closes what
  * stood open while nothing was sampled.
@@ -302,7 +328,7 @@ static void sampler_window(struct memio_sampler *s)
 		memio_learner_pause(&s->learner);
 	}
 	if (s->estimate.kind != kind)
-		memio_estimate_init(&s->estimate, kind);
+		sampler_estimator(s, kind);
 	if (raw.valid) {
 		memio_estimate_window(&s->estimate, &raw.seen, raw.to, raw.from,
 				      &raw.price);
@@ -313,8 +339,8 @@ static void sampler_window(struct memio_sampler *s)
 
 	memio_price_publish(s->package, &raw.price, kind == MEMIO_DEVICE ? &s->own : NULL,
 			    raw.valid, raw.end_ns, raw.window_ns, true);
-	for (unsigned int i = 0; i < nr; i++)
-		memio_price_last(memio_device(s->moved[i].dev), s->moved[i].to, s->moved[i].from);
+	if (raw.valid)
+		sampler_lasting(s, &raw.seen, nr);
 
 	s->primed = there;
 	WRITE_ONCE(s->lost, !there);

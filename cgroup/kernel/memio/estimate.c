@@ -103,11 +103,12 @@
  *
  * Limits can't wait for the end of a window, and are charged at a price of before. That of
  * the last window would be a gift: after a pause a few descriptors that hit are all that it
- * rests on, and the 8 MiB that come next would cost nothing. So limits are charged at what
- * the last LASTING bytes of a device have come to, by the prices of their windows, however
- * long ago that was. For instance 256 KiB were moved at the price 1, then 10 lines at 0,
- * then comes a request: it is charged at 0.998. What a change of the load is charged too
- * much or too little is less than LASTING bytes, each time.
+ * rests on, and the 8 MiB that come next would cost nothing. So limits are charged at a
+ * mean over bytes, not over windows: of what a device has moved last, however long ago, by
+ * the prices of their windows; what is older than LASTING bytes is forgotten. For instance
+ * 256 KiB were moved at the price 1, then 10 lines at 0, then comes a request: it is charged
+ * at 0.998. A change of the load is charged too much or too little for as long as its price
+ * lags behind (above), for the window that is open, and for LASTING bytes.
  */
 
 #include "estimate.h"
@@ -115,7 +116,7 @@
 #define SMOOTH		8	/* windows that a price is smoothed over, if alike */
 #define FORGET		64	/* the same, whatever they have */
 #define LATE		32	/* windows that the price of what is claimed late is taken over */
-#define LASTING		(256ULL << 10)	/* bytes that limits' prices are made of */
+#define LASTING		(256ULL << 10)	/* bytes that limits' prices are made of, or a window */
 #define CHECK_LEAST	(16ULL << 20)	/* of lines and of IO bytes that the check is made of */
 #define CHECK_MOST	(256ULL << 40)	/* more bytes than a window can have; no overflow */
 #define CHECK_CALM	64	/* a window with less than this part is calm */
@@ -387,7 +388,8 @@ static u32 lasting_price(struct memio_rate *r, u32 price, u64 bytes)
 	u64 keep = bytes < LASTING ? least(r->all, LASTING - bytes) : 0;
 
 	r->mem = mul_u64_u64_div_u64(r->mem, keep, r->all);
-	r->mem += mul_u64_u32_shr(bytes, price, MEMIO_PRICE_SHIFT);
+	/* No more than what is charged at most: few lines may be off by much. */
+	r->mem += mul_u64_u32_shr(bytes, least(price, MEMIO_PRICE_ONE), MEMIO_PRICE_SHIFT);
 	r->all = keep + bytes;
 	return ratio(r->mem, r->all);
 }
@@ -396,30 +398,33 @@ static u32 lasting_price(struct memio_rate *r, u32 price, u64 bytes)
  * memio_lasting_init - begin, knowing nothing
  * @l:	of a device
  *
- * As in memio_estimate_init(), a byte costs a byte.
+ * As in memio_estimate_init(), a byte costs a byte. Prices may be read meanwhile.
  *
  * Context: any, one at a time for each @l.
  */
 void memio_lasting_init(struct memio_lasting *l)
 {
-	memset(l, 0, sizeof(*l));
 	l->to_read = all;
 	l->to_write = none;
 	l->from_read = none;
 	l->from_write = all;
-	l->price.to_read = MEMIO_PRICE_ONE;
-	l->price.from_write = MEMIO_PRICE_ONE;
+	WRITE_ONCE(l->price.to_read, MEMIO_PRICE_ONE);
+	WRITE_ONCE(l->price.to_write, 0);
+	WRITE_ONCE(l->price.from_read, 0);
+	WRITE_ONCE(l->price.from_write, MEMIO_PRICE_ONE);
+	WRITE_ONCE(l->price.late_read, 0);
+	WRITE_ONCE(l->price.late_write, MEMIO_PRICE_ONE);
 }
 
 /**
  * memio_lasting_window - what a window adds to the price that limits are charged at
  * @l:		what is known of a device from the windows before
  * @price:	what its bytes cost in the window
- * @to:		bytes of lines that it has moved in it, to it
+ * @to:		bytes of lines that it has moved in it, to it: those that @price rests on
  * @from:	likewise, from it
  *
- * See "Limits" above. What is claimed late has the price of the rest. Who reads prices
- * meanwhile may have one of before and another that is new.
+ * See "Limits" above. What is claimed late has a mean of its own (late_price()). Who reads
+ * prices meanwhile may have one of before and another that is new.
  *
  * Context: any, one at a time for each @l.
  */
@@ -430,6 +435,8 @@ void memio_lasting_window(struct memio_lasting *l, const struct memio_price *pri
 	WRITE_ONCE(l->price.to_write, lasting_price(&l->to_write, price->to_write, to));
 	WRITE_ONCE(l->price.from_read, lasting_price(&l->from_read, price->from_read, from));
 	WRITE_ONCE(l->price.from_write, lasting_price(&l->from_write, price->from_write, from));
+	WRITE_ONCE(l->price.late_read, price->late_read);
+	WRITE_ONCE(l->price.late_write, price->late_write);
 }
 
 /* See "Prices" above. */

@@ -11,6 +11,7 @@
 
 #ifdef __KERNEL__
 #include <linux/bits.h>
+#include <linux/compiler.h>
 #include <linux/limits.h>
 #include <linux/math64.h>
 #include <linux/string.h>
@@ -116,7 +117,7 @@ struct memio_rate {
 
 /**
  * struct memio_lasting - what the last bytes of a device have come to
- * @price:	that; of what is claimed late it is not set
+ * @price:	that
  * @to_read:	what &memio_price.to_read is made of, and so on; @pause is not used
  * @to_write:	likewise
  * @from_read:	likewise

@@ -191,7 +191,7 @@ void memio_bytes_add(struct memio_bytes *sum, const struct memio_bytes *b);
 void memio_meter_init(struct memio_meter *m);
 void memio_meter_add(struct memio_meter *m, const struct memio_device *dev, u32 window,
 		     const struct memio_io *io);
-void memio_price_last(struct memio_device *dev, u64 to, u64 from);
+void memio_price_lasting(struct memio_device *dev, u64 to, u64 from);
 void memio_price_bounded(const struct memio_device *dev, const struct memio_io *io,
 			 u64 *read, u64 *write);
 bool memio_meter_read(struct memio_meter *m, const struct memio_device *dev, u32 window,

@@ -18,12 +18,13 @@
  *
  * IO bytes when they are charged to their owner (charge.c), not when the stock is full, whose
  * 64 KiB are three periods of 20 MB/s; only less than MEMIO_DUE waits there. They are turned
- * into memory bytes at what the device's last bytes have cost; no price is more than a memory byte for
- * each IO byte and direction, so that a mistaken estimate can't stop a group for good. Without
- * counters an IO byte is a memory byte, or free if that is set. What is written to files on a
- * disk is charged when pages become dirty (bio.c), not again when they are written. What CPUs
- * read is charged when it is counted: when a task gives up its CPU, with each interrupt, and
- * after a chunk, which is a part of the smallest of the budgets that it is charged to (cpu.c).
+ * into memory bytes at what the device's last bytes have cost (estimate.c, "Limits"); no price
+ * is more than a memory byte for each IO byte and direction, so that a mistaken estimate can't
+ * stop a group for good. Without counters an IO byte is a memory byte, or free if that is set.
+ * What is written to files on a disk is charged when pages become dirty (bio.c), not again when
+ * they are written. What CPUs read is charged when it is counted: when a task gives up its CPU,
+ * with each interrupt, and after a chunk, which is a part of the smallest of the budgets that it
+ * is charged to (cpu.c).
  *
  * So that prices are known, and CPUs are counted, a work item asks for samples as long as
  * there are limits. It also is the watchdog: a group that is stopped longer than its debt
@@ -326,7 +327,7 @@ void __memio_limit_charge_io(u32 owner, u16 id, const struct memio_io *io)
  * @id:		the device
  * @bytes:	so many bytes to the device. What comes of it goes to memio_charge_paid().
  *
- * Each is a memory byte that is read: prices are of what devices move now, and by the time that
+ * Each is a memory byte that is read: prices are of what devices have moved, and by the time that
  * it is written it is hardly in the cache.
  *
  * Context: any; interrupts are turned off.

@@ -195,13 +195,13 @@ static void price_is_bounded(struct kunit *test)
 	u64 read, write;
 
 	price(MEMIO_PRICE_ONE / 2, true);
-	memio_price_last(dev, SZ_1G, SZ_1G);
+	memio_price_lasting(dev, SZ_1G, SZ_1G);
 	memio_price_bounded(dev, &io, &read, &write);
 	KUNIT_EXPECT_EQ(test, read, 1120);
 	KUNIT_EXPECT_EQ(test, write, 1120);
 
 	price(MEMIO_PRICE_ONE * 5 / 2, true);
-	memio_price_last(dev, SZ_1G, SZ_1G);
+	memio_price_lasting(dev, SZ_1G, SZ_1G);
 	memio_price_bounded(dev, &io, &read, &write);
 	KUNIT_EXPECT_EQ(test, read, 2240);
 	KUNIT_EXPECT_EQ(test, write, 2240);
@@ -222,20 +222,20 @@ static void lines_before_a_request(struct kunit *test)
 	u64 read, write;
 
 	price(MEMIO_PRICE_ONE, true);
-	memio_price_last(dev, 0, SZ_8M);
+	memio_price_lasting(dev, 0, SZ_8M);
 	price(0, true);
-	memio_price_last(dev, 640, 640);
+	memio_price_lasting(dev, 640, 640);
 	memio_price_bounded(dev, &io, &read, &write);
 	KUNIT_EXPECT_GE(test, write, SZ_8M / 1000 * 997);
-	/* Nor what others moved, or nobody counted. */
+	/* Nor those that nobody counted, nor windows of others. */
 	price(0, true);
 	price(0, false);
-	memio_price_last(dev, SZ_8M, SZ_8M);
+	memio_price_lasting(dev, SZ_8M, SZ_8M);
 	price(0, true);
 	memio_price_bounded(dev, &io, &read, &write);
 	KUNIT_EXPECT_GE(test, write, SZ_8M / 1000 * 997);
 	/* If the request was free, so is the next. */
-	memio_price_last(dev, SZ_8M, SZ_8M);
+	memio_price_lasting(dev, SZ_8M, SZ_8M);
 	memio_price_bounded(dev, &io, &read, &write);
 	KUNIT_EXPECT_EQ(test, write, 0);
 }

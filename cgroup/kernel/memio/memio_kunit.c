@@ -592,6 +592,7 @@ static int owners_init(struct kunit *test)
 
 	o->dev = kunit_kzalloc(test, sizeof(*o->dev), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, o->dev);
+	memio_lasting_init(&o->dev->lasting);
 	o->dev->total = alloc_percpu(struct memio_total);
 	KUNIT_ASSERT_NOT_NULL(test, o->dev->total);
 	for_each_possible_cpu(cpu)

@@ -372,14 +372,14 @@ void memio_meter_join(struct memio_meter *to, struct memio_bytes *carried,
 }
 
 /**
- * memio_price_last - bring a device's lasting price up to date
+ * memio_price_lasting - bring a device's lasting price up to date
  * @dev:	the device, of the package whose window was just published
  * @to:		bytes of lines that it has moved in it, to it
  * @from:	likewise, from it
  *
- * Context: any; the package's sampler, after memio_price_publish().
+ * Context: any, but one at a time for each package, as memio_price_publish().
  */
-void memio_price_last(struct memio_device *dev, u64 to, u64 from)
+void memio_price_lasting(struct memio_device *dev, u64 to, u64 from)
 {
 	const struct memio_pricelist *list = &memio_prices[dev->package];
 	struct memio_price p;
@@ -413,8 +413,8 @@ void memio_price_bounded(const struct memio_device *dev, const struct memio_io *
 		p.to_write = READ_ONCE(last->to_write);
 		p.from_read = READ_ONCE(last->from_read);
 		p.from_write = READ_ONCE(last->from_write);
-		p.late_read = p.from_read;
-		p.late_write = p.from_write;
+		p.late_read = READ_ONCE(last->late_read);
+		p.late_write = READ_ONCE(last->late_write);
 		add_cost(&sum, &p, io);
 	} else {
 		add_cost(&sum, NULL, io);
