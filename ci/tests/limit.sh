@@ -10,7 +10,7 @@
 need fio gcc iperf3 libc6-dev liburing-dev util-linux xfsprogs linux-perf
 
 mkdir "$tmp/out"
-for program in pollring attach boosted briefly evade execs wqring; do
+for program in pollring attach boosted briefly evade execs wqring wqchain; do
 	gcc -std=gnu11 -O2 -Wall -Wextra -Werror -static -pthread -o "$tmp/$program" \
 		"$memio_top/ci/tests/guest/$program.c" -luring
 done
@@ -486,7 +486,7 @@ all_buffered() {
 		sync
 		echo "io bps=max" >$cg/dirt/memio.limit
 		in_group dirt $programs/wqring write /run/e/f $1 /tmp/wq
-		while [ ! -e /tmp/wq.ready ]; do sleep 0.1; done
+		while [ ! -e /tmp/wq.ready ] && kill -0 $pid; do sleep 0.1; done
 		echo "io bps=1000" >$cg/dirt/memio.limit
 		: >/tmp/wq.begin
 		soon "a worker of io_uring waits ($1)" worker_waits
@@ -595,7 +595,7 @@ stopped() {
 	echo "total bps=max" >$g/memio.limit
 	rm -f /tmp/running /tmp/caught
 	in_group mix "$@"
-	while [ ! -e /tmp/running ]; do sleep 0.1; done
+	while [ ! -e /tmp/running ] && kill -0 $pid; do sleep 0.1; done
 	echo "total bps=1000" >$g/memio.limit
 	# Two reads later there is debt.
 	reads=$(awk '{ print $1 }' /sys/block/${disk##*/}/stat)
@@ -668,7 +668,30 @@ other_limits() {
 	end $pid
 }
 
+# A worker of io_uring that is stopped between two requests of a file; up to three times, as it might not be
+chained() {
+	local status=3 i
+
+	mkfs.xfs -q $other
+	mkdir /run/c $cg/chain
+	mount $other /run/c
+	dd if=/dev/zero of=/run/c/f bs=1M count=16 status=none
+	for i in 1 2 3; do
+		sync
+		echo 3 >/proc/sys/vm/drop_caches
+		echo "${other##*/} bps=10" >$cg/chain/memio.limit
+		status=0
+		(echo 0 >$cg/chain/cgroup.procs; exec $programs/wqchain /run/c/f) || status=$?
+		echo "${other##*/} bps=max" >$cg/chain/memio.limit
+		[ $status = 3 ] || break
+	done
+	yes "what a stopped worker has done before is freed ($i: $status)" "[ $status = 0 ]"
+	soon "... and its file is in use no more" "umount /run/c"
+	soon "... nor its group" "rmdir $cg/chain"
+}
+
 all_stops() {
+chained
 pressure=$(pressure)
 in_group mix chrt -f 1 fio --name=debt --filename=$disk --rw=read --bs=1M --direct=1 \
 	--ioengine=psync --thinktime=200000 --size=512m --time_based --runtime=6000
@@ -718,7 +741,7 @@ end $pid
 # It ends the others of its process, who are stopped, and waits for them.
 rm -f /tmp/go /tmp/executed
 stopped $programs/execs /tmp/go /usr/bin/touch
-: >/tmp/go
+yes "one of its threads, of a real-time class, is there" "timeout 60 sh -c ': >/tmp/go'"
 soon "a thread that is not stopped becomes another program" "[ -e /tmp/executed ]"
 soon "... the others of its process are gone" "! [ -e /proc/$pid/stat ] || grep -q ') Z' /proc/$pid/stat"
 wait $pid 2>/dev/null || :
@@ -733,7 +756,7 @@ for how in exec close; do
 		rm -f /tmp/wq.*
 		echo "total bps=max" >$g/memio.limit
 		in_group mix $programs/wqring read $other $how /tmp/wq
-		while [ ! -e /tmp/wq.ready ]; do sleep 0.1; done
+		while [ ! -e /tmp/wq.ready ] && kill -0 $pid; do sleep 0.1; done
 		echo "total bps=1000" >$g/memio.limit
 		sleep 1
 		before=$(reads $other)

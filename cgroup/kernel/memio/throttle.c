@@ -47,11 +47,12 @@
  * tasks; tasks with a signal; tasks of another class, which are flagged when they
  * come back to this one. Workers of io_uring stop between two requests, as they call
  * resume_user_mode_work() there, unless others wait for them: their process ends, their task exits
- * or execs, or their request is cancelled, as when its ring is closed. What of it is under way is
- * debt. Nor are they with a signal to stop or to freeze, which they take when nothing is queued
- * any more: with a request at hand they could not be cancelled. Its polling thread (SQPOLL)
- * comes there with a lock held that others need, and goes on; it has a place of its own (see "In
- * the kernel"). Workers of vhost don't return to user mode at all: they are charged and go on.
+ * or execs, or their request is cancelled, as when its ring is closed, or one that they do after
+ * it. What of it is under way is debt. Nor are they with a signal to stop or to freeze, which they
+ * take when nothing is queued any more: with a request at hand they could not be cancelled. Its
+ * polling thread (SQPOLL) comes there with a lock held that others need, and goes on; it has a
+ * place of its own (see "In the kernel"). Workers of vhost don't return to user mode at all: they
+ * are charged and go on.
  *
  * Nobody slips through
  *
@@ -63,8 +64,8 @@
  * Nobody is left behind
  *
  * A task puts itself into limbo and then looks once more whether its group is stopped, and
- * still its own, and no signal has come; who lets tasks go changes that, and then looks
- * into limbo. Each has a full barrier between:
+ * still its own, no signal has come, and nobody waits for what it does; who lets tasks go
+ * changes that, and then looks into limbo. Each has a full barrier between:
  *
  *	__memio_stop()			memio_release_group(), __memio_release()
  *	 dequeue, list_add		 stopped_ns = 0, or TIF_SIGPENDING set, or moved
@@ -162,6 +163,16 @@ static void leave_limbo(struct rq *rq, struct task_struct *p)
 	wakeup_preempt(rq, p, 0);
 }
 
+/* Whether this is a worker of io_uring that others wait for: see "Who is not stopped". */
+static bool goes_on(void)
+{
+	struct task_struct *p = current;
+
+	return p->flags & PF_IO_WORKER &&
+	       (!p->worker_private || p->signal->flags & SIGNAL_GROUP_EXIT ||
+		io_wq_worker_awaited());
+}
+
 enum outcome { STOPPED, CHANGED, NOT_STOPPED };
 
 /* STOPPED: the current task is in limbo, and has to give up the CPU. */
@@ -183,7 +194,7 @@ static enum outcome enter_limbo(void)
 	p->sched_class->dequeue_task(rq, p, DEQUEUE_SLEEP | DEQUEUE_SPECIAL | DEQUEUE_NOCLOCK);
 	list_add_tail(&p->se.group_node, per_cpu_ptr(l->limbo, cpu_of(rq)));
 	smp_mb(); /* see "Nobody is left behind" */
-	if (stopped_by(p) == l && !signal_pending(p)) {
+	if (stopped_by(p) == l && !signal_pending(p) && !goes_on()) {
 		resched_curr(rq);
 		outcome = STOPPED;
 	} else {
@@ -202,22 +213,10 @@ static bool is_stopped(struct task_struct *p)
 	return stopped_by(p);
 }
 
-/* Whether this is a worker of io_uring that others wait for: see "Who is not stopped". */
-static bool goes_on(void)
-{
-	struct task_struct *p = current;
-
-	return p->flags & PF_IO_WORKER &&
-	       (!p->worker_private || p->signal->flags & SIGNAL_GROUP_EXIT ||
-		io_wq_worker_awaited());
-}
-
 /* See memio_stop(). */
 void __memio_stop(void)
 {
-	if (goes_on())
-		return;
-	while (is_stopped(current)) {
+	while (is_stopped(current) && !goes_on()) {
 		if (signal_pending(current)) {
 			/* It comes first. Then we are called again. */
 			set_thread_flag(TIF_NOTIFY_RESUME);

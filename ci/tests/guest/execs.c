@@ -37,11 +37,12 @@ int main(int argc, char **argv)
 		errx(2, "usage: execs FIFO PROGRAM");
 	if (mkfifo(argv[1], 0644))
 		err(1, "%s", argv[1]);
+	/* Before there is a thread, or its group may be stopped while it has none yet. */
+	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param))
+		err(1, "SCHED_FIFO");
 	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&thread, NULL, runs, NULL))
 			err(1, "pthread_create");
-	if (sched_setscheduler(0, SCHED_FIFO, &param))
-		err(1, "SCHED_FIFO");
 	if (open(argv[1], O_RDONLY | O_CLOEXEC) < 0)
 		err(1, "%s", argv[1]);
 	execl(argv[2], argv[2], "/tmp/executed", NULL);
