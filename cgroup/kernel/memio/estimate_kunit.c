@@ -304,7 +304,7 @@ static void lasting_price(struct kunit *test)
 	memio_lasting_window(&l, &free, 0, 128 << 10);
 	KUNIT_EXPECT_EQ(test, l.price.from_write, PRICE(500));
 
-	/* More than a line for a line is by chance. It counts as that, or what follows would pay. */
+	/* More than a line for a line is by chance. It counts as that, or what follows pays. */
 	memio_lasting_window(&l, &free, 0, 256 << 10);
 	memio_lasting_window(&l, &chance, 0, 64 << 10);
 	KUNIT_EXPECT_EQ(test, l.price.from_write, PRICE(250));
