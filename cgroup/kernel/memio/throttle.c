@@ -47,12 +47,13 @@
  * tasks; tasks with a signal; tasks of another class, which are flagged when they
  * come back to this one. Workers of io_uring stop between two requests, as they call
  * resume_user_mode_work() there, unless others wait for them: their process ends, their task exits
- * or execs, or their request is cancelled, as when its ring is closed, or one that they do after
- * it. What of it is under way is debt. Nor are they with a signal to stop or to freeze, which they
- * take when nothing is queued any more: with a request at hand they could not be cancelled. Its
- * polling thread (SQPOLL) comes there with a lock held that others need, and goes on; it has a
- * place of its own (see "In the kernel"). Workers of vhost don't return to user mode at all: they
- * are charged and go on.
+ * or execs, or their request is cancelled, as when its ring is closed. What of it is under way is
+ * debt. One that has taken several writes to a file is stopped though a later one is cancelled,
+ * as it would do all that come before. Nor are workers stopped with a signal to stop or to
+ * freeze, which they take when nothing is queued any more: with a request at hand they could not
+ * be cancelled. Its polling thread (SQPOLL) comes there with a lock held that others need, and
+ * goes on; it has a place of its own (see "In the kernel"). Workers of vhost don't return to user
+ * mode at all: they are charged and go on.
  *
  * Nobody slips through
  *
@@ -216,9 +217,12 @@ static bool is_stopped(struct task_struct *p)
 /* See memio_stop(). */
 void __memio_stop(void)
 {
-	while (is_stopped(current) && !goes_on()) {
-		if (signal_pending(current)) {
-			/* It comes first. Then we are called again. */
+	/* The polling thread: it would be called again and again. */
+	if (current->flags & PF_IO_WORKER && !current->worker_private)
+		return;
+	while (is_stopped(current)) {
+		if (signal_pending(current) || goes_on()) {
+			/* That comes first. Then we are called again. */
 			set_thread_flag(TIF_NOTIFY_RESUME);
 			return;
 		}
