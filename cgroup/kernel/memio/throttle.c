@@ -65,8 +65,8 @@
  * Nobody is left behind
  *
  * A task puts itself into limbo and then looks once more whether its group is stopped, and
- * still its own, no signal has come, and nobody waits for what it does; who lets tasks go
- * changes that, and then looks into limbo. Each has a full barrier between:
+ * still its own, and no signal has come; who lets tasks go changes that, and then looks
+ * into limbo. Each has a full barrier between:
  *
  *	__memio_stop()			memio_release_group(), __memio_release()
  *	 dequeue, list_add		 stopped_ns = 0, or TIF_SIGPENDING set, or moved
@@ -164,16 +164,6 @@ static void leave_limbo(struct rq *rq, struct task_struct *p)
 	wakeup_preempt(rq, p, 0);
 }
 
-/* Whether this is a worker of io_uring that others wait for: see "Who is not stopped". */
-static bool goes_on(void)
-{
-	struct task_struct *p = current;
-
-	return p->flags & PF_IO_WORKER &&
-	       (!p->worker_private || p->signal->flags & SIGNAL_GROUP_EXIT ||
-		io_wq_worker_awaited());
-}
-
 enum outcome { STOPPED, CHANGED, NOT_STOPPED };
 
 /* STOPPED: the current task is in limbo, and has to give up the CPU. */
@@ -195,7 +185,7 @@ static enum outcome enter_limbo(void)
 	p->sched_class->dequeue_task(rq, p, DEQUEUE_SLEEP | DEQUEUE_SPECIAL | DEQUEUE_NOCLOCK);
 	list_add_tail(&p->se.group_node, per_cpu_ptr(l->limbo, cpu_of(rq)));
 	smp_mb(); /* see "Nobody is left behind" */
-	if (stopped_by(p) == l && !signal_pending(p) && !goes_on()) {
+	if (stopped_by(p) == l && !signal_pending(p)) {
 		resched_curr(rq);
 		outcome = STOPPED;
 	} else {
@@ -212,6 +202,16 @@ static bool is_stopped(struct task_struct *p)
 {
 	guard(rcu)();
 	return stopped_by(p);
+}
+
+/* Whether this is a worker of io_uring that others wait for: see "Who is not stopped". */
+static bool goes_on(void)
+{
+	struct task_struct *p = current;
+
+	return p->flags & PF_IO_WORKER &&
+	       (!p->worker_private || p->signal->flags & SIGNAL_GROUP_EXIT ||
+		io_wq_worker_awaited());
 }
 
 /* See memio_stop(). */
