@@ -3,7 +3,8 @@
  * CPUs wait for the DRAM, and guest time passes; dram.h has the model
  *
  * With -icount guest time is what we say: a CPU that waits moves the clock on by
- * just that, in no instruction. Time within a block is that of its end.
+ * just that, in no instruction. Time within a block is that of its end. Where CPUs take
+ * turns, others go on meanwhile, and the clock with them; it has no turn until then.
  *
  * Else guest time is real time, and a CPU that waits sleeps. That can't be done for
  * some nanoseconds, so it runs ahead by a quantum, then sleeps until the DRAM is
