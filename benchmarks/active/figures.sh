@@ -10,7 +10,8 @@
 #			estimate, truth, standard deviation of the estimates, how many, and the
 #			estimate by the inverse of equation 4; "-": not known. The
 #			truth is what is not theirs: as they read at random, their hits
-#			are the part of their buffers that is in the cache.
+#			are the part of their buffers that is in the cache. Then that part
+#			while warming up and measuring, by counters and by the ledger.
 #	figure_7, figure_8	one BWThr beside 0, 1, ... CSThr, and the other way round: how
 #			many; million accesses a second, MB/s that they move (equation 1, and as
 #			much written back), misses of each access. "-": not known
@@ -20,7 +21,9 @@
 figures() {
 	figures_ledger=$1 figures_dir=$2 figures_llc=$3
 	# The ledger is large; what is wanted of each mark is little.
-	jq -c '[.marks[] | {name, probe: .cpus[7].user.l3_miss}]' "$1" >"$2/marks.json"
+	jq -c '[.marks[] | {name, probe: .cpus[7].user.l3_miss, storage: [.cpus[0:5][].user | {l3_miss,
+		loads: (.load_l1_hit + .load_l2_hit + .load_l3_hit + .load_l3_other + .load_l3_miss)}]}]' \
+		"$1" >"$2/marks.json"
 }
 
 figure_5() {
@@ -38,15 +41,23 @@ figure_6() {
 
 	for k in 0 1 2 3 4 5; do
 		[ -e "$figures_dir/cache-$k-$1.json" ] || break
-		jq -r --argjson llc "$figures_llc" --argjson k $k '
+		jq -r --slurpfile marks "$figures_dir/marks.json" --arg n "$1" \
+				--argjson llc "$figures_llc" --argjson k $k '
 			def mean: if length > 0 and all(. != null) then add / length else null end;
-			[.[] | select(.hits < 0.9) | {estimate: (.capacity / $llc),
+			# Each measurement has one mark before it and one behind.
+			def held: [range($k) as $cpu | .[1].storage[$cpu] as $e | .[0].storage[$cpu] as $b
+					| {m: ($e.l3_miss - $b.l3_miss), n: ($e.loads - $b.loads)}]
+				| if length > 0 then 1 - (map(.m) | add) / (map(.n) | add) else null end;
+			[$marks[0][] | select(.name | startswith("cache:\($k):\($n):"))] as $of
+			| [to_entries[] | .key as $i | .value | select(.hits < 0.9) | {estimate: (.capacity / $llc),
+				counted: .all_held, ledger: (if $of == [] then null
+					else $of[2 * $i:2 * $i + 2] | held end),
 				left: (if $k == 0 then 1 elif .held == null then null
 					else 1 - $k * .held / 5 end), seed: (.capacity_seed / $llc)}]
 			| (map(.estimate) | mean) as $mean
 			| [$mean, (map(.left) | mean), (if $mean == null then null
 				else (map((.estimate - $mean) | . * .)) | add / ([length - 1, 1] | max) | sqrt end),
-			   length, (map(.seed) | mean)]
+			   length, (map(.seed) | mean), (map(.counted) | mean), (map(.ledger) | mean)]
 			| map(. // "-") | @tsv' "$figures_dir/cache-$k-$1.json"
 	done
 }

@@ -212,11 +212,12 @@ bool kinds_are_apart(const struct active *a, const struct calibration *c);
  * @reads:	that were measured
  * @all_reads:	warming up included
  * @all_misses:	of those; negative: not counted
+ * @all_held:	as @held, and while warming up
  * @held:	part of their buffers that CSThr found in the cache meanwhile, as they read
  *		at random; negative: not counted
  */
 struct probed {
-	double hits, ns, all_misses, held;
+	double hits, ns, all_misses, held, all_held;
 	uint64_t reads, all_reads;
 };
 

@@ -107,14 +107,14 @@ bool probe(const struct active *a, const struct pattern *p, unsigned int additio
 	char *buffer = buffer_new(p->bytes), when[64], *space;
 	uint64_t state = RANDOM_SEED;
 	double before, between, after;
-	struct usage u;
+	struct usage warming = { 0 }, u;
 	bool good;
 	int fd;
 
 	if (!buffer)
 		return false;
 	/* One of each line, on the average, is measured. */
-	*r = (struct probed) { .reads = p->bytes / LINE_BYTES / CHUNKS * CHUNKS, .held = -1 };
+	*r = (struct probed) { .reads = p->bytes / LINE_BYTES / CHUNKS * CHUNKS, .held = -1, .all_held = -1 };
 	fd = t ? -1 : misses_open(a);
 	if (!t && fd < 0) {
 		complain_errno("the counter of misses, which was there before");
@@ -127,17 +127,21 @@ bool probe(const struct active *a, const struct pattern *p, unsigned int additio
 		*space = '_';
 	/* Whoever looks makes use of the cache, too, so it is warmed up behind that. */
 	mark(a, t, when);
+	if (in)
+		interference_usage(in, STORAGE);
 	before = misses_read(fd);
 	good = reads(p, buffer, &state, warm, additions, &r->ns);
 	between = misses_read(fd);
 	if (in)
-		interference_usage(in, STORAGE);
+		warming = interference_usage(in, STORAGE);
 	good = good && reads(p, buffer, &state, r->reads, additions, &r->ns);
 	after = misses_read(fd);
 	if (in) {
 		u = interference_usage(in, STORAGE);
 		if (u.misses >= 0 && u.done > 0)
 			r->held = 1 - u.misses / u.done;
+		if (u.misses >= 0 && warming.misses >= 0 && u.done + warming.done > 0)
+			r->all_held = 1 - (u.misses + warming.misses) / (u.done + warming.done);
 	}
 	mark(a, t, "end");
 	if (fd >= 0 && good && (before < 0 || between < 0 || after < 0)) {
@@ -580,6 +584,7 @@ static void probe_json(json_t *list, const struct pattern *p, unsigned int stora
 	json_object_set_new(j, "all_misses", r->all_misses < 0 ? json_null() :
 			    json_real(r->all_misses));
 	json_object_set_new(j, "held", r->held < 0 ? json_null() : json_real(r->held));
+	json_object_set_new(j, "all_held", r->all_held < 0 ? json_null() : json_real(r->all_held));
 	json_array_append_new(list, j);
 }
 
