@@ -21,8 +21,8 @@
  *					the other, while the file of their process is read
  *					again and again; prints how often, and the least and
  *					the most that it said to have been read
- *	life dirty DISK MIB		writes through the page cache, stops itself, and
- *					calls fsync() when it is continued
+ *	life dirty DISK MIB [FROM]	writes through the page cache, from MiB FROM on, stops
+ *					itself, and calls fsync() when it is continued
  *	life show			nothing of all that
  *
  * At certain times, those of a process with a name each, it shows the figures of
@@ -458,12 +458,14 @@ static void crowd(long n)
 	show("end");
 }
 
-static void dirty(long mib)
+static void dirty(long mib, long from)
 {
 	void *page = buffer();
 	long i;
 
 	memset(page, 1, BLOCK);
+	if (lseek(disk, from << 20, SEEK_SET) < 0)
+		err(1, "lseek");
 	for (i = 0; i < mib * (1 << 20) / BLOCK; i++)
 		if (write(disk, page, BLOCK) != BLOCK)
 			err(1, "write");
@@ -516,7 +518,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "crowd")) {
 		crowd(number);
 	} else if (cached) {
-		dirty(number);
+		dirty(number, more);
 	} else {
 		errx(2, "%s: what?", what);
 	}
