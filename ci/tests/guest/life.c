@@ -23,6 +23,7 @@
  *					the most that it said to have been read
  *	life dirty DISK MIB [FROM]	writes through the page cache, from MiB FROM on, stops
  *					itself, and calls fsync() when it is continued
+ *	life ring DISK N		N reads by workers of io_uring, all at once
  *	life show			nothing of all that
  *
  * At certain times, those of a process with a name each, it shows the figures of
@@ -35,6 +36,7 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <liburing.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -475,6 +477,34 @@ static void dirty(long mib, long from)
 	show("end");
 }
 
+/* Every other block, so that none is put together with the next one. */
+static void ring_reads(long n)
+{
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe *cqe;
+	struct io_uring ring;
+	long i;
+
+	errno = -io_uring_queue_init(n, &ring, 0);
+	if (errno)
+		err(1, "io_uring_queue_init");
+	for (i = 0; i < n; i++) {
+		sqe = io_uring_get_sqe(&ring);
+		if (!sqe)
+			errx(1, "no room in the ring");
+		io_uring_prep_read(sqe, disk, buffer(), BLOCK, (off_t)2 * i * BLOCK);
+		io_uring_sqe_set_flags(sqe, IOSQE_ASYNC);
+	}
+	if (io_uring_submit(&ring) != n)
+		errx(1, "io_uring_submit");
+	for (i = 0; i < n; i++) {
+		if (io_uring_wait_cqe(&ring, &cqe) || cqe->res != BLOCK)
+			errx(1, "a read failed");
+		io_uring_cqe_seen(&ring, cqe);
+	}
+	show("end");
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -519,6 +549,8 @@ int main(int argc, char **argv)
 		crowd(number);
 	} else if (cached) {
 		dirty(number, more);
+	} else if (!strcmp(what, "ring")) {
+		ring_reads(number);
 	} else {
 		errx(2, "%s: what?", what);
 	}
