@@ -24,6 +24,10 @@
  *	life dirty DISK MIB [FROM]	writes through the page cache, from MiB FROM on, stops
  *					itself, and calls fsync() when it is continued
  *	life ring DISK N		N reads by workers of io_uring, all at once
+ *	life serve PORT			sends without an end by TCP, to one after the other
+ *	life receive ADDRESS PORT	reads that until SIGTERM comes, and then what is left;
+ *					prints how many bytes, and how many segments have
+ *					come, and were sent, by TCP's count
  *	life show			nothing of all that
  *
  * At certain times, those of a process with a name each, it shows the figures of
@@ -32,11 +36,14 @@
  * effect: it makes CPUs hand on what they have gathered.
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
+#include <linux/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -44,6 +51,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -51,6 +59,8 @@
 #define BLOCK		4096
 #define BLOCKS		4096	/* of the disk that are read */
 #define THREADS		64
+#define CHUNK		65536
+#define WINDOW		131072	/* of what is received: less than waits in any queue */
 
 static int disk;
 static long number;
@@ -505,6 +515,71 @@ static void ring_reads(long n)
 	show("end");
 }
 
+static int tcp_socket(const char *port, struct sockaddr_in *addr)
+{
+	int s = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (s < 0)
+		err(1, "socket");
+	*addr = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(atoi(port)) };
+	return s;
+}
+
+static void serve(const char *port)
+{
+	static char data[CHUNK];
+	struct sockaddr_in addr;
+	int s = tcp_socket(port, &addr), one = 1, to;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
+	    bind(s, (struct sockaddr *)&addr, sizeof(addr)) || listen(s, 1))
+		err(1, "port %s", port);
+	for (;;) {
+		to = accept(s, NULL, NULL);
+		if (to < 0)
+			err(1, "accept");
+		while (write(to, data, sizeof(data)) > 0)
+			;
+		close(to);
+	}
+}
+
+static void receive(const char *address, const char *port)
+{
+	static char data[CHUNK];
+	struct sockaddr_in addr;
+	int s = tcp_socket(port, &addr), window = WINDOW;
+	struct pollfd more = { .fd = s, .events = POLLIN };
+	unsigned long long bytes = 0;
+	struct tcp_info info = {};
+	socklen_t len = sizeof(info);
+	ssize_t n;
+
+	signal(SIGTERM, on_term);
+	if (inet_pton(AF_INET, address, &addr.sin_addr) != 1)
+		errx(2, "%s: no address", address);
+	if (setsockopt(s, SOL_SOCKET, SO_RCVBUF, &window, sizeof(window)) ||
+	    connect(s, (struct sockaddr *)&addr, sizeof(addr)))
+		err(1, "%s", address);
+	for (;;) {
+		n = recv(s, data, sizeof(data), MSG_DONTWAIT);
+		if (n > 0) {
+			bytes += n;
+			continue;
+		}
+		if (!n || errno != EAGAIN)
+			err(1, "recv");
+		if (__atomic_load_n(&stop, __ATOMIC_RELAXED))
+			break;
+		poll(&more, 1, 100);
+	}
+	if (getsockopt(s, IPPROTO_TCP, TCP_INFO, &info, &len))
+		err(1, "TCP_INFO");
+	printf("received %llu %u %u\n", bytes, info.tcpi_segs_in, info.tcpi_segs_out);
+	show("end");
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -516,8 +591,14 @@ int main(int argc, char **argv)
 		show("show");
 		return 0;
 	}
+	if (argc == 3 && !strcmp(what, "serve"))
+		serve(argv[2]);
 	if (argc < 4)
 		errx(2, "usage: see life.c");
+	if (!strcmp(what, "receive")) {
+		receive(argv[2], argv[3]);
+		return 0;
+	}
 	disk = open(argv[2], cached ? O_RDWR : O_RDONLY | O_DIRECT);
 	if (disk < 0)
 		err(1, "%s", argv[2]);
