@@ -27,6 +27,7 @@
 #include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <linux/if_tun.h>
+#include <linux/mptcp.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <linux/vhost.h>
@@ -71,6 +72,9 @@
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT	103
+#endif
+#ifndef SOL_MPTCP
+#define SOL_MPTCP	284
 #endif
 
 static char buffer[CHUNK];
@@ -901,27 +905,61 @@ static int handed(const char *host, const char *hand, int port, int protocol, si
 	return fd;
 }
 
+static unsigned long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000UL + t.tv_nsec / 1000000;
+}
+
+static struct mptcp_info mptcp_info(int fd)
+{
+	struct mptcp_info info = {};
+	socklen_t length = sizeof(info);
+
+	if (getsockopt(fd, SOL_MPTCP, MPTCP_INFO, &info, &length))
+		err(1, "MPTCP_INFO");
+	return info;
+}
+
+/* It joins only when the first has moved something. */
+static void second_subflow(int fd)
+{
+	for (int i = 0; i < 200 && !mptcp_info(fd).mptcpi_subflows; i++)
+		usleep(10000);
+}
+
 static void move(char **arg, int port, int protocol)
 {
 	const char *host = arg[0], *way = arg[1], *how = arg[2], *hand = arg[3];
+	bool two = !strcmp(how, "two");		/* subflows */
 	size_t bytes = strtoul(arg[4], NULL, 0);
 	int fd = handed(host, hand, port, protocol, bytes);
+	unsigned long begin = now_ms();
 	struct tcp_info info = {};
 	socklen_t length = sizeof(info);
 
 	if (!strcmp(way, "receive")) {
 		if (strcmp(hand, "asked"))
-			request(fd, 'S', bytes);
+			request(fd, two ? 'D' : 'S', bytes);
+		if (two)
+			second_subflow(fd);
 		receive_by(fd, how, bytes);
 	} else {
 		request(fd, strcmp(how, "lossy") ? 'R' : 'L', bytes);
+		if (two)
+			second_subflow(fd);
 		send_by(fd, how, bytes);
 		if (get(fd, 1) != 1)
 			errx(1, "the peer does not say that all has arrived");
 		if (!strcmp(how, "zerocopy"))
 			zerocopy_done(fd);
 	}
-	printf("bytes %zu\n", bytes);
+	printf("bytes %zu\ntook %lu\n", bytes, now_ms() - begin);
+	if (protocol == IPPROTO_MPTCP)
+		printf("subflows %d\nfallback %d\n", mptcp_info(fd).mptcpi_subflows,
+		       !!(mptcp_info(fd).mptcpi_flags & MPTCP_INFO_FLAG_FALLBACK));
 	if (!getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length))
 		printf("retransmitted %llu\n", (unsigned long long)info.tcpi_bytes_retrans);
 }
