@@ -731,7 +731,7 @@ static void send_by(int fd, const char *how, size_t bytes)
 	if (!strcmp(how, "zerocopy"))
 		set(fd, SOL_SOCKET, SO_ZEROCOPY, 1);
 	if (!strcmp(how, "pace"))
-		set(fd, SOL_SOCKET, SO_MAX_PACING_RATE, 8 << 20);
+		set(fd, SOL_SOCKET, SO_MAX_PACING_RATE, 4 << 20);
 	for (int i = 0; i < 4; i++)
 		iov[i] = (struct iovec){ buffer, CHUNK / 4 };
 
