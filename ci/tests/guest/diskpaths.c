@@ -9,7 +9,8 @@
  *	map-write FILE BYTES [sync]	store to a shared mapping
  *	willneed FILE BYTES		posix_fadvise(), until all is in memory
  *	fsync FILE TIMES
- *	copy HOW FROM TO BYTES		HOW: copy_file_range, splice, sendfile or splice-direct
+ *	copy HOW FROM TO BYTES		HOW: copy_file_range, splice, sendfile, splice-direct, or
+ *					map-direct, which writes a mapping of FROM
  *	memory BYTES FIFO		store to memory, wait until somebody has
  *					written to the FIFO, load from it
  *	sqpoll FILE BYTES		direct reads by a polling thread; prints the
@@ -169,18 +170,21 @@ static void sync_file(const char *path, long times)
 
 static void copy(const char *how, const char *from, const char *to, long bytes)
 {
-	int direct = strcmp(how, "splice-direct") ? 0 : O_DIRECT;
+	int direct = strcmp(how, "splice-direct") && strcmp(how, "map-direct") ? 0 : O_DIRECT;
 	int in = open_file(from, O_RDONLY), out = open_file(to, O_WRONLY | O_CREAT | direct);
 	int ends[2];
 	long done = 0, n;
+	char *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, in, 0);
 
-	if (pipe(ends))
-		err(1, "pipe");
+	if (map == MAP_FAILED || pipe(ends))
+		err(1, "%s", from);
 	for (; done < bytes; done += n) {
 		if (!strcmp(how, "copy_file_range")) {
 			n = copy_file_range(in, NULL, out, NULL, bytes - done, 0);
 		} else if (!strcmp(how, "sendfile")) {
 			n = sendfile(out, in, NULL, bytes - done);
+		} else if (!strcmp(how, "map-direct")) {
+			n = write(out, map + done, CHUNK);
 		} else {
 			n = splice(in, NULL, ends[1], NULL, CHUNK, 0);
 			if (n > 0 && splice(ends[0], NULL, out, NULL, n, 0) != n)
