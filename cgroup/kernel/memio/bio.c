@@ -263,7 +263,7 @@ void __memio_bio_submit(struct bio *bio)
 {
 	if (memio_bio_owner(bio))
 		return;
-	/* Direct IO of whatever pages: perhaps of a file that another writes back. */
+	/* Direct IO, of pinned pages or not: perhaps of a file that another writes back. */
 	if (bio->bi_memio & MEMIO_BIO_DIRECT || bio_flagged(bio, BIO_PAGE_PINNED))
 		bio->bi_memio = memio_current_owner() | MEMIO_BIO_DIRECT;
 	else
