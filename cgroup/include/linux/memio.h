@@ -621,17 +621,6 @@ static inline void memio_bio_init(struct bio *bio)
 }
 
 /**
- * memio_bio_direct - direct IO: a bio is its submitter's, whoever has made its pages dirty
- * @bio:	the bio, which has no owner yet
- *
- * Context: Process.
- */
-static inline void memio_bio_direct(struct bio *bio)
-{
-	bio->bi_memio |= MEMIO_BIO_DIRECT;
-}
-
-/**
  * memio_bio_bvec - a bio takes over pages of an iterator
  * @bio:	the bio, which has no owner yet
  *
@@ -643,7 +632,7 @@ static inline void memio_bio_direct(struct bio *bio)
 static inline void memio_bio_bvec(struct bio *bio)
 {
 	if (!(current->flags & PF_KTHREAD))
-		memio_bio_direct(bio);
+		bio->bi_memio |= MEMIO_BIO_DIRECT;
 }
 
 /**
@@ -711,10 +700,6 @@ static inline void memio_exit(struct task_struct *p)
 }
 
 static inline void memio_bio_init(struct bio *bio)
-{
-}
-
-static inline void memio_bio_direct(struct bio *bio)
 {
 }
 
