@@ -287,8 +287,9 @@ void run_surface(const struct active *a, const struct run *r, unsigned int bubbl
  */
 size_t run_surfaces(const struct active *a, const struct run *r, struct surface *s,
 		    double *rate);
+/* run_bounds: @missed is what is said of it in bound_missed(), where that changed @bandwidth */
 void run_bounds(const struct active *a, const struct run *r, struct bound *storage,
-		struct bound *bandwidth);
+		struct bound *bandwidth, struct interval *missed);
 void run_free(struct run *r);
 
 /* ---- files (result.c) ---- */

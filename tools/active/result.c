@@ -257,6 +257,7 @@ static void add_results(json_t *j, const struct active *a, const struct run *r)
 {
 	json_t *list = json_array();
 	struct bound storage, bandwidth;
+	struct interval missed;
 	unsigned int s, b, k;
 
 	for (k = 0; k <= r->rates; k++) {
@@ -269,12 +270,14 @@ static void add_results(json_t *j, const struct active *a, const struct run *r)
 			}
 		}
 	}
-	run_bounds(a, r, &storage, &bandwidth);
+	run_bounds(a, r, &storage, &bandwidth, &missed);
 	json_object_set_new(j, "metric", json_string(run_metric_name(a, r)));
 	json_object_set_new(j, "points", list);
 	json_object_set_new(j, "use", json_pack("{s:o, s:o}", "storage",
 						bound_json(&storage, r->processes), "bandwidth",
 						bound_json(&bandwidth, r->processes)));
+	json_object_set_new(json_object_get(json_object_get(j, "use"), "bandwidth"), "missed",
+			    missed.n ? interval_json(&missed) : json_null());
 }
 
 json_t *run_json(const struct active *a, const struct run *r)

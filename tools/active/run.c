@@ -611,9 +611,30 @@ size_t run_surfaces(const struct active *a, const struct run *r, struct surface 
 	return n;
 }
 
-/* By one resource at a time, as the paper does */
+/* Misses beside @bandwidth BWThr, of runs that count, as so many times as alone */
+static struct interval run_missed(const struct run *r, unsigned int bandwidth)
+{
+	double v[2][STATISTICS_MAX];
+	struct interval misses[2];
+	size_t n[2] = { 0 }, i;
+
+	for (i = 0; i < r->samples; i++) {
+		const struct sample *s = &r->sample[i];
+		const int beside = s->bandwidth == bandwidth;
+
+		if (s->storage || s->bubble || s->misses < 0 || (!beside && s->bandwidth) ||
+		    n[beside] == STATISTICS_MAX)
+			continue;
+		v[beside][n[beside]++] = s->misses;
+	}
+	for (i = 0; i < 2; i++)
+		misses[i] = interval_of(v[i], n[i]);
+	return ratio_of(&misses[1], &misses[0]);
+}
+
+/* By one resource at a time, as the paper does; but for misses, of which that has no more */
 void run_bounds(const struct active *a, const struct run *r, struct bound *storage,
-		struct bound *bandwidth)
+		struct bound *bandwidth, struct interval *missed)
 {
 	struct interval slow[BANDWIDTH_MAX + 1], other[STORAGE_MAX + 1];
 	struct surface s;
@@ -626,6 +647,9 @@ void run_bounds(const struct active *a, const struct run *r, struct bound *stora
 	for (i = 0; i <= s.bandwidth && s.slow[0][i].n; i++)
 		slow[i] = s.slow[0][i];
 	*bandwidth = bound_of(s.left, slow, i, a->threshold);
+	*missed = run_missed(r, bandwidth->level);
+	if (!bound_missed(bandwidth, missed, a->threshold))
+		*missed = (struct interval) { 0 };
 }
 
 /* ---- what comes out ---- */
@@ -728,6 +752,7 @@ static void print_run(const struct active *a, const struct run *r)
 	const struct interval alone = run_metric(a, r, 0, 0, 0);
 	const struct unit unit = rate_unit(r->calibration.total);
 	struct bound storage, bandwidth;
+	struct interval missed;
 	struct surface s;
 	unsigned int k;
 
@@ -744,13 +769,16 @@ static void print_run(const struct active *a, const struct run *r)
 	       run_metric_unit(a, r));
 	for (k = 0; k <= r->rates; k++)
 		print_table(a, r, &s, k);
-	run_bounds(a, r, &storage, &bandwidth);
+	run_bounds(a, r, &storage, &bandwidth, &missed);
 	putchar('\n');
 	if (s.storage)
 		print_bound("Cache", &storage, 1048576, "MiB", r->processes, fewest(&s));
 	if (s.bandwidth)
 		print_bound("Bandwidth", &bandwidth, unit.bytes, unit.name, r->processes,
 			    fewest(&s));
+	if (missed.n && bandwidth.at_most)
+		printf("  it misses the last cache %.2f times as often beside %zu BWThr, which take cache, too: it uses no less than that part of what was left\n",
+		       missed.mean, bandwidth.level);
 	if (fewest(&s) < 2)
 		puts("One repetition says nothing about chance; --reps 3 or more does.");
 }

@@ -95,9 +95,18 @@ struct bound bound_of(const double *available, const struct interval *slow, size
 		b.repetitions = n > b.repetitions ? n : b.repetitions;
 	}
 	b.at_least = b.suffers == SLOWER ? fmin(b.at_least, available[first]) : 0;
+	b.level = b.suffers == SLOWER ? first : 0;
 	if (!known)
 		b.repetitions = 0;
 	return b;
+}
+
+bool bound_missed(struct bound *b, const struct interval *missed, double threshold)
+{
+	if (!b->level || verdict_of(missed, threshold) != SLOWER)
+		return false;
+	b->at_least /= missed->mean;
+	return true;
 }
 
 /* As slow as both make it, if they have nothing to do with each other */

@@ -74,11 +74,12 @@ enum verdict verdict_of(const struct interval *slow, double threshold);
  * @undecided:	levels that would bring the bounds nearer to each other, if it were known
  *		whether they are slower
  * @repetitions: that may decide these; 0: nobody knows, or more than are run
+ * @level:	the first at which it suffers; 0: none
  */
 struct bound {
 	double at_least, at_most;
 	enum verdict suffers;
-	size_t undecided, repetitions;
+	size_t undecided, repetitions, level;
 };
 
 /*
@@ -89,6 +90,14 @@ struct bound {
  */
 struct bound bound_of(const double *available, const struct interval *slow, size_t levels,
 		      double threshold);
+
+/*
+ * bound_missed: to bounds of the bandwidth: at that level the command had @missed times the misses
+ * that it has alone, which is more, as who takes bandwidth takes cache, too. So it was short of
+ * bandwidth for so many times as much as it uses alone, and uses no less than that part of what
+ * it is said to. False: it had no more, or nobody knows, and nothing is changed.
+ */
+bool bound_missed(struct bound *b, const struct interval *missed, double threshold);
 
 /*
  * ratio_of: of two means of independent values. Its ends are those ratios that the values don't

@@ -505,7 +505,17 @@ static void bounds(void)
 	for (i = 1; i < 6; i++)
 		v[i] = exactly(2);
 	b = bound_of(left, v, 6, 0.05);
-	check(b.at_least == 15 && b.at_most == 20, "slower at once: more than 15");
+	check(b.at_least == 15 && b.at_most == 20 && b.level == 1, "slower at once: more than 15");
+	v[0] = (struct interval) { 2, 1.9, 2.1, 3 };
+	check(bound_missed(&b, &v[0], 0.05) && b.at_least == 7.5 && b.at_most == 20,
+	      "... for twice the misses: more than half of 15");
+	v[0] = (struct interval) { 2, 0.9, 3.1, 3 };
+	check(!bound_missed(&b, &v[0], 0.05) && b.at_least == 7.5, "... if it is not chance");
+	v[0] = (struct interval) { 0.5, 0.4, 0.6, 3 };
+	check(!bound_missed(&b, &v[0], 0.05) && b.at_least == 7.5, "... fewer change nothing");
+	b.level = 0;
+	v[0] = (struct interval) { 2, 1.9, 2.1, 3 };
+	check(!bound_missed(&b, &v[0], 0.05) && b.at_least == 7.5, "nothing where it is not slower");
 }
 
 static void levels(void)
