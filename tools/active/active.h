@@ -287,7 +287,7 @@ void run_surface(const struct active *a, const struct run *r, unsigned int bubbl
  */
 size_t run_surfaces(const struct active *a, const struct run *r, struct surface *s,
 		    double *rate);
-/* run_bounds: @missed is what is said of it in bound_missed(), where that changed @bandwidth */
+/* run_bounds: @missed is what bound_missed() has of it; n is 0: not known, or never slower */
 void run_bounds(const struct active *a, const struct run *r, struct bound *storage,
 		struct bound *bandwidth, struct interval *missed);
 void run_free(struct run *r);

@@ -629,6 +629,9 @@ static struct interval run_missed(const struct run *r, unsigned int bandwidth)
 	}
 	for (i = 0; i < 2; i++)
 		misses[i] = interval_of(v[i], n[i]);
+	/* As if there had been one, or nobody would know that there are more. */
+	if (misses[0].n && misses[0].mean <= 0)
+		misses[0].mean = misses[0].low = misses[0].high = 1;
 	return ratio_of(&misses[1], &misses[0]);
 }
 
@@ -647,9 +650,14 @@ void run_bounds(const struct active *a, const struct run *r, struct bound *stora
 	for (i = 0; i <= s.bandwidth && s.slow[0][i].n; i++)
 		slow[i] = s.slow[0][i];
 	*bandwidth = bound_of(s.left, slow, i, a->threshold);
-	*missed = run_missed(r, bandwidth->level);
-	if (!bound_missed(bandwidth, missed, a->threshold))
-		*missed = (struct interval) { 0 };
+	*missed = (struct interval) { 0 };
+	if (bandwidth->level)
+		*missed = run_missed(r, bandwidth->level);
+	/* What gets more misses is short of cache. */
+	if (is_metric(a, r, "misses"))
+		bandwidth->at_least = 0;
+	else
+		bound_missed(bandwidth, &slow[bandwidth->level], missed);
 }
 
 /* ---- what comes out ---- */
@@ -776,9 +784,13 @@ static void print_run(const struct active *a, const struct run *r)
 	if (s.bandwidth)
 		print_bound("Bandwidth", &bandwidth, unit.bytes, unit.name, r->processes,
 			    fewest(&s));
-	if (missed.n && bandwidth.at_most)
-		printf("  it misses the last cache %.2f times as often beside %zu BWThr, which take cache, too: it uses no less than that part of what was left\n",
-		       missed.mean, bandwidth.level);
+	if (bandwidth.at_most && is_metric(a, r, "misses") && bandwidth.level)
+		puts("  misses don't tell how much bandwidth is used; --metric time does");
+	else if (bandwidth.at_most && missed.n && missed.low > 1)
+		printf("  beside %zu BWThr, which take cache, too, it misses the last cache %.2f times as often%s\n",
+		       bandwidth.level, missed.mean,
+		       bandwidth.at_least > 0 ? ": it uses no less than that part of what was left" :
+		       ", which may be why it is slower");
 	if (fewest(&s) < 2)
 		puts("One repetition says nothing about chance; --reps 3 or more does.");
 }

@@ -101,11 +101,11 @@ struct bound bound_of(const double *available, const struct interval *slow, size
 	return b;
 }
 
-bool bound_missed(struct bound *b, const struct interval *missed, double threshold)
+bool bound_missed(struct bound *b, const struct interval *slow, const struct interval *missed)
 {
-	if (!b->level || verdict_of(missed, threshold) != SLOWER)
+	if (!b->level || missed->n < 2 || missed->high <= 1)
 		return false;
-	b->at_least /= missed->mean;
+	b->at_least = slow->low > missed->high ? b->at_least / missed->high : 0;
 	return true;
 }
 

@@ -92,12 +92,14 @@ struct bound bound_of(const double *available, const struct interval *slow, size
 		      double threshold);
 
 /*
- * bound_missed: to bounds of the bandwidth: at that level the command had @missed times the misses
- * that it has alone, which is more, as who takes bandwidth takes cache, too. So it was short of
- * bandwidth for so many times as much as it uses alone, and uses no less than that part of what
- * it is said to. False: it had no more, or nobody knows, and nothing is changed.
+ * bound_missed: to bounds of the bandwidth: at that level the command was so @slow, and had @missed
+ * times the misses that it has alone, as who takes bandwidth takes cache, too. If it was short of
+ * bandwidth, then for so many times as much as it uses alone; and as long as each miss takes as
+ * long as alone, it is slower by no more than that, so that bandwidth need not be short at all.
+ * Both are taken at the end that claims less. False: it had no more misses, or nobody knows how
+ * many, and nothing is changed.
  */
-bool bound_missed(struct bound *b, const struct interval *missed, double threshold);
+bool bound_missed(struct bound *b, const struct interval *slow, const struct interval *missed);
 
 /*
  * ratio_of: of two means of independent values. Its ends are those ratios that the values don't

@@ -506,16 +506,19 @@ static void bounds(void)
 		v[i] = exactly(2);
 	b = bound_of(left, v, 6, 0.05);
 	check(b.at_least == 15 && b.at_most == 20 && b.level == 1, "slower at once: more than 15");
-	v[0] = (struct interval) { 2, 1.9, 2.1, 3 };
-	check(bound_missed(&b, &v[0], 0.05) && b.at_least == 7.5 && b.at_most == 20,
-	      "... for twice the misses: more than half of 15");
-	v[0] = (struct interval) { 2, 0.9, 3.1, 3 };
-	check(!bound_missed(&b, &v[0], 0.05) && b.at_least == 7.5, "... if it is not chance");
+	v[0] = (struct interval) { 1.2, 1.1, 1.5, 3 };
+	check(bound_missed(&b, &v[1], &v[0]) && b.at_least == 10 && b.at_most == 20,
+	      "... for up to 1.5 times the misses: more than 10");
 	v[0] = (struct interval) { 0.5, 0.4, 0.6, 3 };
-	check(!bound_missed(&b, &v[0], 0.05) && b.at_least == 7.5, "... fewer change nothing");
+	check(!bound_missed(&b, &v[1], &v[0]) && b.at_least == 10, "... fewer change nothing");
+	v[0] = (struct interval) { 2, 2, 2, 1 };
+	check(!bound_missed(&b, &v[1], &v[0]) && b.at_least == 10, "... nor does one run");
+	v[0] = (struct interval) { 3, 0.9, INFINITY, 3 };
+	check(bound_missed(&b, &v[1], &v[0]) && !b.at_least && b.at_most == 20,
+	      "... for perhaps three times the misses, which may be why: nothing");
+	b.at_least = 15;
 	b.level = 0;
-	v[0] = (struct interval) { 2, 1.9, 2.1, 3 };
-	check(!bound_missed(&b, &v[0], 0.05) && b.at_least == 7.5, "nothing where it is not slower");
+	check(!bound_missed(&b, &v[1], &v[0]) && b.at_least == 15, "nothing where it is not slower");
 }
 
 static void levels(void)
