@@ -729,7 +729,10 @@ static void print_bound(const char *what, const struct bound *b, double unit, co
 		     b->suffers == WELL ? "it never got slower with less" :
 		     "whether it gets slower with less is not decided");
 	} else {
-		if (b->suffers == SLOWER)
+		if (b->suffers == SLOWER && b->at_least <= 0)
+			printf("no more than %.2f %s is used: why it gets slower is not decided",
+			       b->at_most / each, name);
+		else if (b->suffers == SLOWER)
 			printf("between %.2f and %.2f %s are used", b->at_least / each,
 			       b->at_most / each, name);
 		else
@@ -791,6 +794,9 @@ static void print_run(const struct active *a, const struct run *r)
 		       bandwidth.level, missed.mean,
 		       bandwidth.at_least > 0 ? ": it uses no less than that part of what was left" :
 		       ", which may be why it is slower");
+	else if (bandwidth.at_most && missed.n > 1 && bandwidth.at_least <= 0)
+		printf("  beside %zu BWThr it may miss the last cache %.2f times as often, or none more, as that varies (--reps)\n",
+		       bandwidth.level, missed.high);
 	if (fewest(&s) < 2)
 		puts("One repetition says nothing about chance; --reps 3 or more does.");
 }
