@@ -1293,15 +1293,35 @@ static void join(int fd, int family, const char *interface)
 		err(1, "joining");
 }
 
+/* Two that are in the multicast group, don't read, and have next to no room */
+static void deaf_sockets(const char *host)
+{
+	for (int i = 0; i < 2; i++) {
+		int fd = datagrams_on(family_of(host), PORT_HERE, true);
+
+		set(fd, SOL_SOCKET, SO_RCVBUF, 1);
+		join(fd, family_of(host), "eth0");
+	}
+}
+
 static void udp_receive(const char *host, const char *how, int count, int size)
 {
 	bool deaf = !strcmp(how, "deaf"), multicast = deaf || !strcmp(how, "multicast");
 	bool several = !strcmp(how, "reuse") || multicast;
-	int fd = datagrams_on(family_of(host), PORT_HERE, several), other = -1;
 	const char *to = "-", *interface = "";
+	int fd, other = -1;
 	char what[REQUEST];
 	pid_t pid[3] = {};
 
+	/*
+	 * The kernel goes through sockets from the last to come to the first, of IPv6 the other
+	 * way round, and gives the packet itself to the first it has found, when all others
+	 * have copies. So deaf ones are first and second in either case, before those who read:
+	 * the packet and a copy find no room.
+	 */
+	if (deaf)
+		deaf_sockets(host);
+	fd = datagrams_on(family_of(host), PORT_HERE, several);
 	if (several) {
 		other = datagrams_on(family_of(host), PORT_HERE, true);
 		pid[0] = reader("c", fd, "plain", count);
@@ -1312,13 +1332,8 @@ static void udp_receive(const char *host, const char *how, int count, int size)
 			join(fd, family_of(host), "eth0");
 			join(other, family_of(host), "eth0");
 		}
-		/* The last to come is asked first: it does not read, and has no room. */
-		if (deaf) {
-			int last = datagrams_on(family_of(host), PORT_HERE, true);
-
-			set(last, SOL_SOCKET, SO_RCVBUF, 1);
-			join(last, family_of(host), "eth0");
-		}
+		if (deaf)
+			deaf_sockets(host);
 	} else if (!strcmp(how, "readers")) {
 		pid[0] = reader("p", fd, "plain", count / 5);
 		pid[1] = reader("c", fd, "plain", count / 5 * 2);
