@@ -422,16 +422,16 @@ static void peer_udp(const char *request, struct sockaddr_in6 *who)
 	}
 }
 
-/* connect PORT TIMES */
+/* connect PORT TIMES PROTOCOL */
 static void peer_connect(const char *request, struct sockaddr_in6 *who)
 {
-	int port, times, fd;
+	int port, times, protocol, fd;
 
-	if (sscanf(request, "connect %d %d", &port, &times) != 2)
+	if (sscanf(request, "connect %d %d %d", &port, &times, &protocol) != 3)
 		return;
 	who->sin6_port = htons(port);
 	while (times--) {
-		fd = new_socket(AF_INET6, SOCK_STREAM, 0);
+		fd = new_socket(AF_INET6, SOCK_STREAM, protocol);
 		if (connect(fd, (struct sockaddr *)who, sizeof(*who)))
 			err(1, "connecting to port %d", port);
 		if (!start()) {
@@ -857,6 +857,7 @@ static int handed(const char *host, const char *hand, int port, int protocol, si
 		.msg_controllen = sizeof(control),
 	};
 	int fd, pair[2], listener;
+	char what[REQUEST];
 	pid_t pid;
 
 	if (!strcmp(hand, "self")) {
@@ -870,7 +871,8 @@ static int handed(const char *host, const char *hand, int port, int protocol, si
 			request(fd, 'D', bytes);
 	} else if (!strcmp(hand, "accept")) {
 		listener = listen_on(PORT_HERE, protocol, false);
-		ask(host, "connect 9000 1");
+		snprintf(what, sizeof(what), "connect %d 1 %d", PORT_HERE, protocol);
+		ask(host, what);
 		fd = accept(listener, NULL, NULL);
 		if (fd < 0)
 			err(1, "accept");
@@ -923,6 +925,17 @@ static struct mptcp_info mptcp_info(int fd)
 	return info;
 }
 
+/* Whether it is plain TCP that came of it */
+static bool fallback(int fd)
+{
+	return mptcp_info(fd).mptcpi_flags & MPTCP_INFO_FLAG_FALLBACK;
+}
+
+static int protocol_of(const char *name)
+{
+	return strcmp(name, "mptcp") ? 0 : IPPROTO_MPTCP;
+}
+
 /* It joins only when the first has moved something. */
 static void second_subflow(int fd)
 {
@@ -959,7 +972,7 @@ static void move(char **arg, int port, int protocol)
 	printf("bytes %zu\ntook %lu\n", bytes, now_ms() - begin);
 	if (protocol == IPPROTO_MPTCP)
 		printf("subflows %d\nfallback %d\n", mptcp_info(fd).mptcpi_subflows,
-		       !!(mptcp_info(fd).mptcpi_flags & MPTCP_INFO_FLAG_FALLBACK));
+		       fallback(fd));
 	if (!getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length))
 		printf("retransmitted %llu\n", (unsigned long long)info.tcpi_bytes_retrans);
 }
@@ -1008,19 +1021,44 @@ static int run_reuse_tcp(char **arg)
 	}
 	if (read(ready[0], &byte, 1) != 1 || read(ready[0], &byte, 1) != 1)
 		err(1, "pipe");
-	ask(arg[0], "connect 9000 16");
+	ask(arg[0], "connect 9000 16 0");
 	finish(pid[0]);
 	finish(pid[1]);
 	return 0;
 }
 
+static long sent_by_eth0(void)
+{
+	FILE *f = fopen("/sys/class/net/eth0/statistics/tx_packets", "r");
+	long packets;
+
+	if (!f || fscanf(f, "%ld", &packets) != 1)
+		err(1, "tx_packets");
+	fclose(f);
+	return packets;
+}
+
+/* How many bytes are still to be sent: of UDP a queue may have taken what the socket had. */
+static int to_be_sent(int fd, bool tcp, int size, long last)
+{
+	int left;
+
+	if (!tcp)
+		return (last - sent_by_eth0()) * size;
+	if (ioctl(fd, SIOCOUTQ, &left))
+		err(1, "SIOCOUTQ");
+	return left;
+}
+
 /*
- * shared HOST WAY TURNS: two tasks in `p` and `c` use one socket in turns: p moves
- * 10000 bytes each time, c 30000.
+ * shared HOST WAY TURNS tcp|mptcp: two tasks in `p` and `c` use one socket in turns: p
+ * moves 10000 bytes each time, c 30000. By MPTCP it is the other's turn when all that was sent
+ * has arrived: what has to wait becomes packets only when there is room, for whoever has used
+ * the socket last.
  */
 static int run_shared(char **arg)
 {
-	int turns = atoi(arg[2]), there[2], back[2], fd;
+	int turns = atoi(arg[2]), protocol = protocol_of(arg[3]), there[2], back[2], fd;
 	bool receive = !strcmp(arg[1], "receive");
 	size_t bytes = turns * 40000UL;
 	char byte = 0;
@@ -1029,7 +1067,7 @@ static int run_shared(char **arg)
 	if (pipe(there) || pipe(back))
 		err(1, "pipe");
 	enter("p");
-	fd = connect_to(arg[0], PORT, 0);
+	fd = connect_to(arg[0], protocol ? PORT_MPTCP : PORT, protocol);
 	request(fd, receive ? 'S' : 'R', bytes);
 	pid = start();
 	if (!pid)
@@ -1043,6 +1081,8 @@ static int run_shared(char **arg)
 			errx(1, "short");
 		if (!receive)
 			put(fd, buffer, n);
+		while (!receive && protocol && to_be_sent(fd, true, 0, 0))
+			usleep(1000);
 		if (write(pid ? there[1] : back[1], &byte, 1) != 1)
 			err(1, "pipe");
 		if (pid && read(back[0], &byte, 1) != 1)
@@ -1053,6 +1093,17 @@ static int run_shared(char **arg)
 	finish(pid);
 	if (!receive && get(fd, 1) != 1)
 		errx(1, "short");
+	if (protocol)
+		printf("fallback %d\n", fallback(fd));
+	return 0;
+}
+
+/* connects HOST COUNT: connections by MPTCP, and nothing else */
+static int run_connects(char **arg)
+{
+	enter("c");
+	for (int i = 0; i < atoi(arg[1]); i++)
+		close(connect_to(arg[0], PORT_MPTCP, IPPROTO_MPTCP));
 	return 0;
 }
 
@@ -1087,73 +1138,8 @@ static int run_unread(char **arg)
 	return 0;
 }
 
-static long sent_by_eth0(void)
-{
-	FILE *f = fopen("/sys/class/net/eth0/statistics/tx_packets", "r");
-	long packets;
-
-	if (!f || fscanf(f, "%ld", &packets) != 1)
-		err(1, "tx_packets");
-	fclose(f);
-	return packets;
-}
-
-/* How many bytes are still to be sent: of UDP a queue may have taken what the socket had. */
-static int to_be_sent(int fd, bool tcp, int size, long last)
-{
-	int left;
-
-	if (!tcp)
-		return (last - sent_by_eth0()) * size;
-	if (ioctl(fd, SIOCOUTQ, &left))
-		err(1, "SIOCOUTQ");
-	return left;
-}
-
-/*
- * queued HOST tcp|udp COUNT SIZE: a task in `p` sends COUNT times SIZE bytes, which have to wait,
- * and one in `c` SIZE more by the same socket before they are on their way: the peer doesn't
- * read yet, or the device's queue is slow.
- */
-static int run_queued(char **arg)
-{
-	bool tcp = !strcmp(arg[1], "tcp");
-	int count = atoi(arg[2]), size = atoi(arg[3]), fd;
-	struct sockaddr_storage to;
-	socklen_t length;
-	pid_t pid;
-	long last;
-
-	enter("p");
-	last = sent_by_eth0() + count + 1;
-	if (tcp) {
-		fd = connect_to(arg[0], PORT, 0);
-		request(fd, 'W', (count + 1) * (unsigned long)size);
-	} else {
-		length = address(arg[0], PORT_SINK, &to);
-		fd = new_socket(to.ss_family, SOCK_DGRAM, 0);
-		if (connect(fd, (struct sockaddr *)&to, length))
-			err(1, "connect");
-	}
-	set(fd, SOL_SOCKET, SO_SNDBUFFORCE, 16 << 20);
-	for (int i = 0; i < count; i++)
-		put(fd, buffer, size);
-	pid = start();
-	if (!pid) {
-		enter("c");
-		put(fd, buffer, size);
-		_exit(0);
-	}
-	finish(pid);
-	printf("waited %d\n", to_be_sent(fd, tcp, size, last));
-	for (int i = 0; i < 500 && to_be_sent(fd, tcp, size, last) > 0; i++)
-		usleep(10000);
-	if (to_be_sent(fd, tcp, size, last) > 0)
-		errx(1, "not sent");
-	return 0;
-}
-
-static unsigned long collapsed(void)
+/* One of the counters of TCP */
+static unsigned long counter(const char *name)
 {
 	FILE *f = fopen("/proc/net/netstat", "r");
 	char names[8192], values[8192], *n, *v, *next_n, *next_v;
@@ -1164,9 +1150,66 @@ static unsigned long collapsed(void)
 	fclose(f);
 	for (n = strtok_r(names, " ", &next_n), v = strtok_r(values, " ", &next_v); n && v;
 	     n = strtok_r(NULL, " ", &next_n), v = strtok_r(NULL, " ", &next_v))
-		if (!strcmp(n, "TCPRcvCollapsed"))
+		if (!strcmp(n, name))
 			found = strtoul(v, NULL, 0);
 	return found;
+}
+
+/*
+ * queued HOST tcp|mptcp|udp COUNT SIZE: a task in `p` sends COUNT times SIZE bytes, which have to
+ * wait, and one in `c` SIZE more by the same socket before they are on their way: the peer
+ * doesn't read yet, or the device's queue is slow.
+ */
+static int run_queued(char **arg)
+{
+	int count = atoi(arg[2]), size = atoi(arg[3]), protocol = protocol_of(arg[1]), fd;
+	bool stream = strcmp(arg[1], "udp");
+	unsigned long probes = counter("TCPMTUPSuccess");
+	struct sockaddr_storage to;
+	socklen_t length;
+	int go[2];
+	pid_t pid;
+	long last;
+	char byte;
+
+	enter("p");
+	last = sent_by_eth0() + count + 1;
+	if (stream) {
+		fd = connect_to(arg[0], protocol ? PORT_MPTCP : PORT, protocol);
+		request(fd, 'W', (count + 1) * (unsigned long)size);
+	} else {
+		length = address(arg[0], PORT_SINK, &to);
+		fd = new_socket(to.ss_family, SOCK_DGRAM, 0);
+		if (connect(fd, (struct sockaddr *)&to, length))
+			err(1, "connect");
+	}
+	set(fd, SOL_SOCKET, SO_SNDBUFFORCE, 16 << 20);
+	if (pipe(go))
+		err(1, "pipe");
+	pid = start();
+	if (!pid) {
+		enter("c");
+		if (read(go[0], &byte, 1) != 1)
+			err(1, "pipe");
+		put(fd, buffer, size);
+		_exit(0);
+	}
+	/* The other is there, too. */
+	usleep(100000);
+	for (int i = 0; i < count; i++)
+		put(fd, buffer, size);
+	if (write(go[1], "", 1) != 1)
+		err(1, "pipe");
+	finish(pid);
+	printf("waited %d\n", to_be_sent(fd, stream, size, last));
+	for (int i = 0; i < 500 && to_be_sent(fd, stream, size, last) > 0; i++)
+		usleep(10000);
+	if (to_be_sent(fd, stream, size, last) > 0)
+		errx(1, "not sent");
+	printf("probes %lu\n", counter("TCPMTUPSuccess") - probes);
+	if (protocol)
+		printf("fallback %d\n", fallback(fd));
+	return 0;
 }
 
 /*
@@ -1178,7 +1221,7 @@ static int run_collapse(char **arg)
 {
 	struct sockaddr_ll link = link_of("eth0");
 	int bytes = atoi(arg[1]), waiting = 0, tap, fd;
-	unsigned long before = collapsed();
+	unsigned long before = counter("TCPRcvCollapsed");
 
 	enter("c");
 	tap = new_socket(AF_PACKET, SOCK_RAW, 0);
@@ -1194,7 +1237,7 @@ static int run_collapse(char **arg)
 		if (ioctl(fd, FIONREAD, &waiting))
 			err(1, "FIONREAD");
 	}
-	printf("collapsed %lu\n", collapsed() - before);
+	printf("collapsed %lu\n", counter("TCPRcvCollapsed") - before);
 	if ((int)get(fd, bytes) != bytes)
 		errx(1, "short");
 	close(fd);
@@ -2043,10 +2086,11 @@ static const struct command {
 	{ "tcp", run_tcp, 5 },		/* HOST WAY HOW HAND BYTES */
 	{ "mptcp", run_mptcp, 5 },
 	{ "reuse", run_reuse_tcp, 2 },	/* HOST BYTES */
-	{ "shared", run_shared, 3 },	/* HOST WAY TURNS */
+	{ "shared", run_shared, 4 },	/* HOST WAY TURNS tcp|mptcp */
+	{ "connects", run_connects, 2 },	/* HOST COUNT */
 	{ "unread", run_unread, 5 },	/* HOST BYTES READ DIR NAME */
 	{ "exit", run_exit, 2 },	/* HOST BYTES */
-	{ "queued", run_queued, 4 },	/* HOST tcp|udp COUNT SIZE */
+	{ "queued", run_queued, 4 },	/* HOST tcp|mptcp|udp COUNT SIZE */
 	{ "collapse", run_collapse, 2 },	/* HOST BYTES */
 	{ "udp", run_udp, 5 },		/* HOST WAY HOW COUNT SIZE */
 	{ "flood", run_flood, 5 },	/* HOST TO PORT COUNT SIZE */
