@@ -24,6 +24,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <liburing.h>
+#include <linux/errqueue.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <linux/if_tun.h>
@@ -72,6 +73,10 @@
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT	103
+#endif
+#ifndef IORING_SEND_ZC_REPORT_USAGE
+#define IORING_SEND_ZC_REPORT_USAGE	(1U << 3)
+#define IORING_NOTIF_USAGE_ZC_COPIED	(1U << 31)
 #endif
 #ifndef SOL_MPTCP
 #define SOL_MPTCP	284
@@ -653,6 +658,9 @@ static ssize_t ring_do(struct io_uring *ring)
 	return ret;
 }
 
+/* What was to be sent without being copied: how many calls were, and were not, by the kernel */
+static unsigned long copied, not_copied;
+
 /* Once it was sent, and once more when the data are no longer needed. */
 static ssize_t ring_send_zc(struct io_uring *ring, int fd, size_t bytes)
 {
@@ -660,7 +668,8 @@ static ssize_t ring_send_zc(struct io_uring *ring, int fd, size_t bytes)
 	bool more;
 	int ret;
 
-	io_uring_prep_send_zc(io_uring_get_sqe(ring), fd, buffer, bytes, 0, 0);
+	io_uring_prep_send_zc(io_uring_get_sqe(ring), fd, buffer, bytes, 0,
+			      IORING_SEND_ZC_REPORT_USAGE);
 	io_uring_submit(ring);
 	if (io_uring_wait_cqe(ring, &cqe))
 		errx(1, "io_uring");
@@ -672,6 +681,10 @@ static ssize_t ring_send_zc(struct io_uring *ring, int fd, size_t bytes)
 	if (more) {
 		if (io_uring_wait_cqe(ring, &cqe) || !(cqe->flags & IORING_CQE_F_NOTIF))
 			errx(1, "SEND_ZC: no notification");
+		if ((unsigned int)cqe->res & IORING_NOTIF_USAGE_ZC_COPIED)
+			copied++;
+		else
+			not_copied++;
 		io_uring_cqe_seen(ring, cqe);
 	}
 	return ret;
@@ -679,11 +692,22 @@ static ssize_t ring_send_zc(struct io_uring *ring, int fd, size_t bytes)
 
 static void zerocopy_done(int fd)
 {
-	char control[128];
-	struct msghdr msg = { .msg_control = control, .msg_controllen = sizeof(control) };
+	union {
+		char room[128];
+		struct cmsghdr header;
+	} control;
+	struct msghdr msg = { .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct sock_extended_err *e = (void *)CMSG_DATA(&control.header);
 
-	while (recvmsg(fd, &msg, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0)
+	while (recvmsg(fd, &msg, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0) {
+		if (!msg.msg_controllen || e->ee_origin != SO_EE_ORIGIN_ZEROCOPY)
+			errx(1, "no message of MSG_ZEROCOPY");
+		if (e->ee_code & SO_EE_CODE_ZEROCOPY_COPIED)
+			copied += e->ee_data - e->ee_info + 1;
+		else
+			not_copied += e->ee_data - e->ee_info + 1;
 		msg.msg_controllen = sizeof(control);
+	}
 }
 
 /* Others are to find it at work: some is left to be done until there is the file BACK. */
@@ -968,6 +992,8 @@ static void move(char **arg, int port, int protocol)
 			errx(1, "the peer does not say that all has arrived");
 		if (!strcmp(how, "zerocopy"))
 			zerocopy_done(fd);
+		if (copied + not_copied)
+			printf("copied %lu\nnot_copied %lu\n", copied, not_copied);
 	}
 	printf("bytes %zu\ntook %lu\n", bytes, now_ms() - begin);
 	if (protocol == IPPROTO_MPTCP)
