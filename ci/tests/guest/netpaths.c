@@ -1474,6 +1474,36 @@ static void udp_send(const char *host, const char *how, int count, int size)
 	printf("c %d\n", count);
 }
 
+/*
+ * looped HOST COUNT SIZE: a task in `c` sends to everybody by eth0, and one in `d` is among them,
+ * on the same host
+ */
+static int run_looped(char **arg)
+{
+	int family = family_of(arg[0]), count = atoi(arg[1]), size = atoi(arg[2]);
+	int here = datagrams_on(family, PORT_HERE, true), interface = if_nametoindex("eth0"), fd;
+	struct ip_mreqn by = { .imr_ifindex = interface };
+	struct sockaddr_storage to;
+	socklen_t length = address(family == AF_INET6 ? GROUP6 : GROUP, PORT_HERE, &to);
+	pid_t pid;
+
+	join(here, family, "eth0");
+	pid = reader("d", here, "plain", count);
+	enter("c");
+	fd = new_socket(family, SOCK_DGRAM, 0);
+	if (family == AF_INET6)
+		set(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, interface);
+	else if (setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &by, sizeof(by)))
+		err(1, "IP_MULTICAST_IF");
+	for (int i = 0; i < count; i++) {
+		if (sendto(fd, buffer, size, 0, (struct sockaddr *)&to, length) != size)
+			err(1, "sending to all");
+		pause_after(i);
+	}
+	finish(pid);
+	return 0;
+}
+
 /* udp HOST WAY HOW COUNT SIZE */
 static int run_udp(char **arg)
 {
@@ -2119,6 +2149,7 @@ static const struct command {
 	{ "queued", run_queued, 4 },	/* HOST tcp|mptcp|udp COUNT SIZE */
 	{ "collapse", run_collapse, 2 },	/* HOST BYTES */
 	{ "udp", run_udp, 5 },		/* HOST WAY HOW COUNT SIZE */
+	{ "looped", run_looped, 3 },	/* HOST COUNT SIZE */
 	{ "flood", run_flood, 5 },	/* HOST TO PORT COUNT SIZE */
 	{ "segments", run_segments, 4 },	/* HOST TO COUNT SIZE */
 	{ "full", run_full, 3 },	/* HOST COUNT SIZE */
