@@ -66,6 +66,7 @@
 #define ETHERTYPE	0x88b5		/* for local experiments */
 #define PROTOCOL	253		/* likewise */
 #define VLAN		5
+#define OTHER		"\x02\0\0\0\0\1"	/* a hardware address of nobody's */
 #define GROUP		"239.1.1.1"
 #define GROUP6		"ff15::1"
 
@@ -567,7 +568,7 @@ static void peer_segments(const char *request)
 	}
 }
 
-/* packet|tagged INTERFACE COUNT SIZE: to everybody there, or in its VLAN */
+/* packet|tagged|other INTERFACE COUNT SIZE: to everybody there, or in its VLAN, or to OTHER */
 static void peer_packet(const char *request)
 {
 	__be16 tag[2] = { htons(VLAN), htons(ETHERTYPE) };
@@ -583,10 +584,12 @@ static void peer_packet(const char *request)
 	int count, size, fd;
 
 	if (sscanf(request, "%7s %15s %d %d", how, interface, &count, &size) != 4 ||
-	    (strcmp(how, "packet") && strcmp(how, "tagged")))
+	    (strcmp(how, "packet") && strcmp(how, "tagged") && strcmp(how, "other")))
 		return;
 	to = link_of(interface);
 	iov[1].iov_len = size;
+	if (!strcmp(how, "other"))
+		memcpy(to.sll_addr, OTHER, ETH_ALEN);
 	if (!strcmp(how, "tagged")) {
 		to.sll_protocol = htons(ETH_P_8021Q);
 		iov[0].iov_len = sizeof(tag);
@@ -1569,6 +1572,17 @@ static int run_segments(char **arg)
 	return 0;
 }
 
+/* frames HOST COUNT SIZE: the peer sends to OTHER */
+static int run_frames(char **arg)
+{
+	char what[REQUEST];
+
+	snprintf(what, sizeof(what), "other tap0 %s %s", arg[1], arg[2]);
+	ask(arg[0], what);
+	usleep(500000);
+	return 0;
+}
+
 /* full HOST COUNT SIZE: more comes than a socket of `c` has room for, which is read then. */
 static int run_full(char **arg)
 {
@@ -2152,6 +2166,7 @@ static const struct command {
 	{ "looped", run_looped, 3 },	/* HOST COUNT SIZE */
 	{ "flood", run_flood, 5 },	/* HOST TO PORT COUNT SIZE */
 	{ "segments", run_segments, 4 },	/* HOST TO COUNT SIZE */
+	{ "frames", run_frames, 3 },	/* HOST COUNT SIZE */
 	{ "full", run_full, 3 },	/* HOST COUNT SIZE */
 	{ "spin", run_spin, 1 },	/* HOST */
 	{ "raw", run_raw, 4 },		/* HOST WAY COUNT SIZE */
