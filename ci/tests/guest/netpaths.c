@@ -113,6 +113,20 @@ static void enter(const char *group)
 	close(fd);
 }
 
+/*
+ * Goes on in `c`. A group below `p` is then removed: what is under way for it is `p`'s from
+ * there on.
+ */
+static void leave(const char *group)
+{
+	char name[128];
+
+	enter("c");
+	snprintf(name, sizeof(name), "/sys/fs/cgroup/net/%s", group);
+	if (strchr(group, '/') && rmdir(name))
+		err(1, "%s", name);
+}
+
 static pid_t start(void)
 {
 	pid_t pid;
@@ -1139,8 +1153,9 @@ static int run_connects(char **arg)
 static void look(const char *file);
 
 /*
- * unread HOST BYTES READ DIR NAME: bytes wait in a socket of `c`, which then reads READ
- * of them and closes it. Looks as DIR/NAME.waiting between.
+ * unread HOST BYTES READ DIR NAME GROUP: bytes wait in a socket of a task in GROUP, `c` or `p` or
+ * below, which then goes to `c`, reads READ of them and closes it. Looks as DIR/NAME.waiting
+ * between.
  */
 static int run_unread(char **arg)
 {
@@ -1148,7 +1163,7 @@ static int run_unread(char **arg)
 	char name[256];
 
 	snprintf(name, sizeof(name), "%s/%s.waiting", arg[3], arg[4]);
-	enter("c");
+	enter(arg[5]);
 	fd = connect_to(arg[0], PORT, 0);
 	set(fd, SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20);
 	request(fd, 'S', bytes);
@@ -1161,6 +1176,7 @@ static int run_unread(char **arg)
 		errx(1, "%d bytes wait", waiting);
 	usleep(200000);
 	look(name);
+	leave(arg[5]);
 	if ((int)get(fd, wanted) != wanted)
 		errx(1, "short");
 	close(fd);
@@ -1185,23 +1201,24 @@ static unsigned long counter(const char *name)
 }
 
 /*
- * queued HOST tcp|mptcp|udp COUNT SIZE: a task in `p` sends COUNT times SIZE bytes, which have to
- * wait, and one in `c` SIZE more by the same socket before they are on their way: the peer
- * doesn't read yet, or the device's queue is slow.
+ * queued HOST tcp|mptcp|udp COUNT SIZE other|GROUP: a task in `p` sends COUNT times SIZE bytes,
+ * which have to wait, and another in `c` SIZE more by the same socket before they are on their
+ * way: the peer doesn't read yet, or the device's queue is slow. Or it is the same task in both
+ * cases, which goes from GROUP, `p` or below, to `c`.
  */
 static int run_queued(char **arg)
 {
 	int count = atoi(arg[2]), size = atoi(arg[3]), protocol = protocol_of(arg[1]), fd;
-	bool stream = strcmp(arg[1], "udp");
+	bool stream = strcmp(arg[1], "udp"), other = !strcmp(arg[4], "other");
 	unsigned long probes = counter("TCPMTUPSuccess");
 	struct sockaddr_storage to;
 	socklen_t length;
+	pid_t pid = 0;
 	int go[2];
-	pid_t pid;
 	long last;
 	char byte;
 
-	enter("p");
+	enter(other ? "p" : arg[4]);
 	last = sent_by_eth0() + count + 1;
 	if (stream) {
 		fd = connect_to(arg[0], protocol ? PORT_MPTCP : PORT, protocol);
@@ -1215,21 +1232,28 @@ static int run_queued(char **arg)
 	set(fd, SOL_SOCKET, SO_SNDBUFFORCE, 16 << 20);
 	if (pipe(go))
 		err(1, "pipe");
-	pid = start();
-	if (!pid) {
-		enter("c");
-		if (read(go[0], &byte, 1) != 1)
-			err(1, "pipe");
-		put(fd, buffer, size);
-		_exit(0);
+	if (other) {
+		pid = start();
+		if (!pid) {
+			enter("c");
+			if (read(go[0], &byte, 1) != 1)
+				err(1, "pipe");
+			put(fd, buffer, size);
+			_exit(0);
+		}
+		/* It is there, too. */
+		usleep(100000);
 	}
-	/* The other is there, too. */
-	usleep(100000);
 	for (int i = 0; i < count; i++)
 		put(fd, buffer, size);
-	if (write(go[1], "", 1) != 1)
-		err(1, "pipe");
-	finish(pid);
+	if (other) {
+		if (write(go[1], "", 1) != 1)
+			err(1, "pipe");
+		finish(pid);
+	} else {
+		leave(arg[4]);
+		put(fd, buffer, size);
+	}
 	printf("waited %d\n", to_be_sent(fd, stream, size, last));
 	for (int i = 0; i < 500 && to_be_sent(fd, stream, size, last) > 0; i++)
 		usleep(10000);
@@ -2158,9 +2182,9 @@ static const struct command {
 	{ "reuse", run_reuse_tcp, 2 },	/* HOST BYTES */
 	{ "shared", run_shared, 4 },	/* HOST WAY TURNS tcp|mptcp */
 	{ "connects", run_connects, 2 },	/* HOST COUNT */
-	{ "unread", run_unread, 5 },	/* HOST BYTES READ DIR NAME */
+	{ "unread", run_unread, 6 },	/* HOST BYTES READ DIR NAME GROUP */
 	{ "exit", run_exit, 2 },	/* HOST BYTES */
-	{ "queued", run_queued, 4 },	/* HOST tcp|mptcp|udp COUNT SIZE */
+	{ "queued", run_queued, 5 },	/* HOST tcp|mptcp|udp COUNT SIZE other|GROUP */
 	{ "collapse", run_collapse, 2 },	/* HOST BYTES */
 	{ "udp", run_udp, 5 },		/* HOST WAY HOW COUNT SIZE */
 	{ "looped", run_looped, 3 },	/* HOST COUNT SIZE */
