@@ -23,7 +23,7 @@ typedef __s64 s64;
 #endif
 
 #ifndef WRITE_ONCE
-#define WRITE_ONCE(x, value)	(*(volatile typeof(x) *)&(x) = (value))
+#define WRITE_ONCE(x, value)	__atomic_store_n(&(x), (value), __ATOMIC_RELAXED)
 #endif
 
 static inline u64 div64_u64(u64 a, u64 b)

@@ -31,6 +31,7 @@
 
 #include <linux/bits.h>
 #include <linux/export.h>
+#include <linux/memio_mptcp.h>
 #include <linux/netdevice.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
@@ -248,6 +249,21 @@ EXPORT_SYMBOL(__memio_skb_piece);
 bool __memio_skb_of(const struct sk_buff *skb, const struct sock *sk)
 {
 	return memio_owner_alike(skb->memio, sender(sk));
+}
+
+void __memio_data_sent(struct memio_data *data, const struct sock *sk)
+{
+	data->owner = sender(sk);
+}
+
+bool __memio_data_of(const struct memio_data *data, const struct sock *sk)
+{
+	return memio_owner_alike(data->owner, sender(sk));
+}
+
+bool __memio_data_mergeable(const struct sk_buff *skb, const struct memio_data *data)
+{
+	return memio_owner_alike(skb->memio, data->owner);
 }
 
 void __memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb,

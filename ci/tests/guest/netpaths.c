@@ -1095,9 +1095,7 @@ static int to_be_sent(int fd, bool tcp, int size, long last)
 
 /*
  * shared HOST WAY TURNS tcp|mptcp: two tasks in `p` and `c` use one socket in turns: p
- * moves 10000 bytes each time, c 30000. By MPTCP it is the other's turn when all that was sent
- * has arrived: what has to wait becomes packets only when there is room, for whoever has used
- * the socket last.
+ * moves 10000 bytes each time, c 30000.
  */
 static int run_shared(char **arg)
 {
@@ -1124,8 +1122,6 @@ static int run_shared(char **arg)
 			errx(1, "short");
 		if (!receive)
 			put(fd, buffer, n);
-		while (!receive && protocol && to_be_sent(fd, true, 0, 0))
-			usleep(1000);
 		if (write(pid ? there[1] : back[1], &byte, 1) != 1)
 			err(1, "pipe");
 		if (pid && read(back[0], &byte, 1) != 1)
