@@ -2,8 +2,8 @@
 /*
  * contend THREADS: what a charge takes when THREADS CPUs charge one owner at once, in ns
  *
- *	stock	as the kernel does: these are its charge.c, price.c and estimate.c, compiled for user
- *		space. Each thread is a CPU with a stock of its own, and hands it on by
+ *	stock	as the kernel does: these are its charge.c, price.c and estimate.c, compiled for
+ *		user space. Each thread is a CPU with a stock of its own, and hands it on by
  *		the 64 KiB
  *	atomic	without stocks: two shared atomic sums, the device's and the owner's
  *	meter	without stocks: two shared meters, each with its lock

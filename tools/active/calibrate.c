@@ -114,7 +114,9 @@ bool probe(const struct active *a, const struct pattern *p, unsigned int additio
 	if (!buffer)
 		return false;
 	/* One of each line, on the average, is measured. */
-	*r = (struct probed) { .reads = p->bytes / LINE_BYTES / CHUNKS * CHUNKS, .held = -1, .all_held = -1 };
+	*r = (struct probed) {
+		.reads = p->bytes / LINE_BYTES / CHUNKS * CHUNKS, .held = -1, .all_held = -1
+	};
 	fd = t ? -1 : misses_open(a);
 	if (!t && fd < 0) {
 		complain_errno("the counter of misses, which was there before");

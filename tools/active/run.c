@@ -792,7 +792,8 @@ static void print_run(const struct active *a, const struct run *r)
 	else if (bandwidth.at_most && missed.n && missed.low > 1)
 		printf("  beside %zu BWThr, which take cache, too, it misses the last cache %.2f times as often%s\n",
 		       bandwidth.level, missed.mean,
-		       bandwidth.at_least > 0 ? ": it uses no less than that part of what was left" :
+		       bandwidth.at_least > 0 ?
+		       ": it uses no less than that part of what was left" :
 		       ", which may be why it is slower");
 	else if (bandwidth.at_most && missed.n > 1 && bandwidth.at_least <= 0)
 		printf("  beside %zu BWThr it may miss the last cache %.2f times as often, or none more, as that varies (--reps)\n",

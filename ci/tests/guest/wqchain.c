@@ -9,8 +9,8 @@
  * a hole into a part of a block reads the block, for which the group is stopped. The first
  * request's file is locked: that ends with its last reference.
  *
- * Ends with 0 if the lock is gone soon, with 4 if it isn't, and with 3 if the worker was not stopped
- * in between.
+ * Ends with 0 if the lock is gone soon, with 4 if it isn't, and with 3 if the worker was not
+ * stopped in between.
  */
 #define _GNU_SOURCE
 #include <err.h>
