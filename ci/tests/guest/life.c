@@ -10,7 +10,8 @@
  *					is not the leader does the exec
  *	life leader DISK N		N reads in each of two threads, of which the leader
  *					ends first
- *	life forks DISK SECONDS WORKERS	children that read once and exit, one after the
+ *	life forks DISK SECONDS WORKERS	children that read once, every second one by a thread
+ *					that ends first, and exit, one after the
  *					other in each worker; prints how many
  *	life stream DISK SECONDS THREADS
  *					reads until time is over, one fails, or SIGTERM
@@ -251,6 +252,22 @@ static void exec_again(long times)
 	err(1, "exec");
 }
 
+static void *read_once(void *to)
+{
+	return read_block(to, getpid()) ? to : NULL;
+}
+
+/* What a thread leaves behind is its process's, and goes with that. */
+static bool read_by_thread(void *to)
+{
+	void *read;
+
+	errno = pthread_join(start(read_once, to), &read);
+	if (errno)
+		err(1, "pthread_join");
+	return read;
+}
+
 static unsigned long fork_until(void)
 {
 	void *to = buffer();
@@ -263,7 +280,7 @@ static unsigned long fork_until(void)
 		if (pid < 0)
 			err(1, "fork");
 		if (!pid)
-			_exit(!read_block(to, n));
+			_exit(!(n % 2 ? read_by_thread(to) : read_block(to, n)));
 		if (waitpid(pid, &status, 0) != pid || status)
 			errx(1, "a child could not read");
 	}
