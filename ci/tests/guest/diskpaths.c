@@ -6,7 +6,8 @@
  *					group with the file PROCS (cgroup.procs)
  *	pages FILE BYTES FIRST		write() to every other page, from FIRST on
  *	map-read FILE BYTES [random]	load from a private mapping
- *	map-write FILE BYTES [sync]	store to a shared mapping
+ *	map-write FILE BYTES [sync|FIFO] store to a shared mapping, and sync it, or keep it until
+ *					somebody has written to the FIFO
  *	willneed FILE BYTES		posix_fadvise(), until all is in memory
  *	fsync FILE TIMES
  *	copy HOW FROM TO BYTES		HOW: copy_file_range, splice, sendfile, splice-direct, or
@@ -123,7 +124,15 @@ static void map_read(const char *path, long bytes, int random)
 		asm volatile("" : : "r" (p[at]));
 }
 
-static void map_write(const char *path, long bytes, int sync)
+static void wait_for(const char *fifo)
+{
+	char c;
+
+	if (read(open_file(fifo, O_RDONLY), &c, 1) < 0)
+		err(1, "%s", fifo);
+}
+
+static void map_write(const char *path, long bytes, const char *then)
 {
 	int fd = open_file(path, O_RDWR);
 	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -133,7 +142,9 @@ static void map_write(const char *path, long bytes, int sync)
 		err(1, "mmap");
 	for (at = 0; at < bytes; at += PAGE)
 		p[at] = 'm';
-	if (sync && msync(p, bytes, MS_SYNC))
+	if (then && strcmp(then, "sync"))
+		wait_for(then);
+	else if (then && msync(p, bytes, MS_SYNC))
 		err(1, "msync");
 }
 
@@ -184,7 +195,7 @@ static void copy(const char *how, const char *from, const char *to, long bytes)
 		} else if (!strcmp(how, "sendfile")) {
 			n = sendfile(out, in, NULL, bytes - done);
 		} else if (!strcmp(how, "map-direct")) {
-			n = write(out, map + done, CHUNK);
+			n = write(out, map + done, bytes - done);
 		} else {
 			n = splice(in, NULL, ends[1], NULL, CHUNK, 0);
 			if (n > 0 && splice(ends[0], NULL, out, NULL, n, 0) != n)
@@ -197,14 +208,13 @@ static void copy(const char *how, const char *from, const char *to, long bytes)
 
 static void use_memory(long bytes, const char *fifo)
 {
-	char *p = memory(bytes), c;
+	char *p = memory(bytes);
 	long at;
 
 	/* A page that is the same all over needs no room in swap. */
 	for (at = 0; at < bytes; at += sizeof(at))
 		*(long *)(p + at) = at + 1;
-	if (read(open_file(fifo, O_RDONLY), &c, 1) < 0)
-		err(1, "%s", fifo);
+	wait_for(fifo);
 	for (at = 0; at < bytes; at += PAGE)
 		if (*(long *)(p + at) != at + 1)
 			errx(1, "memory at %ld has changed", at);
@@ -436,7 +446,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "map-read"))
 		map_read(argv[2], n, !!more);
 	else if (!strcmp(what, "map-write"))
-		map_write(argv[2], n, !!more);
+		map_write(argv[2], n, more);
 	else if (!strcmp(what, "willneed"))
 		willneed(argv[2], n);
 	else if (!strcmp(what, "fsync"))
