@@ -242,7 +242,20 @@ void __memio_folio_moved(struct folio *to, struct folio *from)
 	}
 }
 
-/* Whose a bio is that is written for somebody else than its submitter; 0: it isn't. */
+/*
+ * Who has to make room in a journal writes what others have logged, as it lies in the page
+ * cache: it is dirty, and no writeback. What a kernel thread writes so goes to the journal.
+ */
+static bool written_in_place(const struct folio *folio)
+{
+	return folio_test_dirty(folio) && folio->mapping && !folio_test_anon(folio) &&
+	       !(current->flags & PF_KTHREAD);
+}
+
+/*
+ * Whose a bio is that is written for somebody else than its submitter; 0: it isn't. The root has
+ * a name here, or what is nobody's would be whoever's comes by later.
+ */
 static u32 written_for(struct bio *bio)
 {
 	struct folio *folio;
@@ -252,11 +265,11 @@ static u32 written_for(struct bio *bio)
 		return 0;
 	page = bio_page(bio);
 	folio = page_folio(page);
-	if (!folio_test_writeback(folio))
+	if (folio_test_writeback(folio) && folio_test_swapcache(folio))
+		return memio_swap_owner(folio, memio_current_owner());
+	if (!memio_at_boot || !(folio_test_writeback(folio) || written_in_place(folio)))
 		return 0;
-	if (!folio_test_swapcache(folio))
-		return page_tag_of(page) & ~PAGE_PAID;
-	return memio_swap_owner(folio, memio_current_owner());
+	return (page_tag_of(page) & ~PAGE_PAID) ?: memio_root.owner;
 }
 
 void __memio_bio_submit(struct bio *bio)
@@ -312,7 +325,7 @@ void __memio_bio_replaced(struct bio *bio, struct bio *src)
 		t = bio_iter_iovec(bio, to);
 		f = bio_iter_iovec(src, from);
 		len = min(t.bv_len, f.bv_len);
-		set_page_tag(t.bv_page, writer_of(f.bv_page, src));
+		set_page_tag(t.bv_page, writer_of(f.bv_page, src) ?: memio_root.owner);
 		bio_advance_iter_single(bio, &to, len);
 		bio_advance_iter_single(src, &from, len);
 	}
