@@ -817,12 +817,41 @@ static void send_by(int fd, const char *how, size_t bytes)
 	}
 }
 
+/*
+ * What has come is mapped or, as these devices' packets cannot be, copied by the same call. No
+ * other tells the kernel who uses the socket.
+ */
+static ssize_t map_some(int fd, void *map, size_t bytes)
+{
+	struct tcp_zerocopy_receive z;
+	socklen_t length;
+	size_t got = 0;
+
+	while (!got) {
+		z = (struct tcp_zerocopy_receive){
+			.address = (unsigned long)map,
+			.length = bytes & ~4095UL,
+			.copybuf_address = (unsigned long)buffer,
+			.copybuf_len = bytes,
+		};
+		length = sizeof(z);
+		if (getsockopt(fd, IPPROTO_TCP, TCP_ZEROCOPY_RECEIVE, &z, &length) ||
+		    z.copybuf_len < 0)
+			err(1, "TCP_ZEROCOPY_RECEIVE");
+		got = z.length + z.copybuf_len;
+		if (!got)
+			usleep(1000);
+	}
+	return got;
+}
+
 static void receive_by(int fd, const char *how, size_t bytes)
 {
 	struct iovec iov[4];
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 4 };
 	struct io_uring ring;
 	int nowhere = open("/dev/null", O_WRONLY), pipes[2];
+	void *map = NULL;
 	size_t away = strcmp(how, "away") ? 0 : bytes / 2;
 	ssize_t got = 1;
 	size_t n;
@@ -835,6 +864,11 @@ static void receive_by(int fd, const char *how, size_t bytes)
 		set(fd, SOL_SOCKET, SO_BUSY_POLL, 50);
 	if (!strcmp(how, "lossy"))
 		lose_some(fd);
+	if (!strcmp(how, "map")) {
+		map = mmap(NULL, CHUNK, PROT_READ, MAP_SHARED, fd, 0);
+		if (map == MAP_FAILED)
+			err(1, "mmap");
+	}
 	/* Nor does much wait in the socket. */
 	if (!strcmp(how, "slow"))
 		set(fd, SOL_SOCKET, SO_RCVBUF, 128 << 10);
@@ -861,6 +895,8 @@ static void receive_by(int fd, const char *how, size_t bytes)
 			got = ring_do(&ring);
 		} else if (!strcmp(how, "msg") && n == CHUNK) {
 			got = recvmsg(fd, &msg, 0);
+		} else if (map) {
+			got = map_some(fd, map, n);
 		} else if (!strcmp(how, "peek")) {
 			for (int i = 0; i < 10; i++)
 				if (recv(fd, buffer, n, MSG_PEEK) <= 0)
@@ -1146,6 +1182,23 @@ static int run_connects(char **arg)
 	return 0;
 }
 
+/* resets HOST COUNT: a task in `c` connects to a port that nobody listens at. */
+static int run_resets(char **arg)
+{
+	struct sockaddr_storage to;
+	socklen_t length = address(arg[0], PORT_HERE, &to);
+	int count = atoi(arg[1]), refused = 0, fd;
+
+	enter("c");
+	for (int i = 0; i < count; i++) {
+		fd = new_socket(to.ss_family, SOCK_STREAM, 0);
+		refused += connect(fd, (struct sockaddr *)&to, length) && errno == ECONNREFUSED;
+		close(fd);
+	}
+	printf("refused %d\n", refused);
+	return 0;
+}
+
 static void look(const char *file);
 
 /*
@@ -1372,6 +1425,14 @@ static pid_t reader(const char *group, int fd, const char *how, int count)
 	_exit(0);
 }
 
+/* By which interface groups are joined */
+static const char *joined(void)
+{
+	const char *interface = getenv("JOIN");
+
+	return interface ? interface : "eth0";
+}
+
 static void join(int fd, int family, const char *interface)
 {
 	struct ipv6_mreq six = { .ipv6mr_interface = if_nametoindex(interface) };
@@ -1421,8 +1482,8 @@ static void udp_receive(const char *host, const char *how, int count, int size)
 		if (multicast) {
 			to = family_of(host) == AF_INET6 ? GROUP6 : GROUP;
 			interface = " tap0";
-			join(fd, family_of(host), "eth0");
-			join(other, family_of(host), "eth0");
+			join(fd, family_of(host), joined());
+			join(other, family_of(host), joined());
 		}
 		if (deaf)
 			deaf_sockets(host);
@@ -1524,6 +1585,17 @@ static int run_looped(char **arg)
 		pause_after(i);
 	}
 	finish(pid);
+	return 0;
+}
+
+/* member INTERFACE COUNT: a task in `d` reads what is sent to everybody by its interface */
+static int run_member(char **arg)
+{
+	int fd = datagrams_on(AF_INET, PORT_HERE, true);
+
+	join(fd, AF_INET, arg[0]);
+	enter("d");
+	printf("there %d\n", drain(fd, "plain", atoi(arg[1])));
 	return 0;
 }
 
@@ -2178,11 +2250,13 @@ static const struct command {
 	{ "reuse", run_reuse_tcp, 2 },	/* HOST BYTES */
 	{ "shared", run_shared, 4 },	/* HOST WAY TURNS tcp|mptcp */
 	{ "connects", run_connects, 2 },	/* HOST COUNT */
+	{ "resets", run_resets, 2 },	/* HOST COUNT */
 	{ "unread", run_unread, 6 },	/* HOST BYTES READ DIR NAME GROUP */
 	{ "exit", run_exit, 2 },	/* HOST BYTES */
 	{ "queued", run_queued, 5 },	/* HOST tcp|mptcp|udp COUNT SIZE other|GROUP */
 	{ "collapse", run_collapse, 2 },	/* HOST BYTES */
 	{ "udp", run_udp, 5 },		/* HOST WAY HOW COUNT SIZE */
+	{ "member", run_member, 2 },	/* INTERFACE COUNT */
 	{ "looped", run_looped, 3 },	/* HOST COUNT SIZE */
 	{ "flood", run_flood, 5 },	/* HOST TO PORT COUNT SIZE */
 	{ "segments", run_segments, 4 },	/* HOST TO COUNT SIZE */
