@@ -164,7 +164,7 @@ bool __memio_skb_mergeable(const struct sk_buff *to, const struct sk_buff *from)
 void __memio_skb_clear(struct sk_buff *skb);
 void __memio_skb_tx(struct sk_buff *skb, const struct sock *sk);
 bool __memio_skb_of(const struct sk_buff *skb, const struct sock *sk);
-void __memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb,
+void __memio_tx_begin(struct memio_tx *tx, struct sk_buff *skb,
 		      const struct net_device *dev);
 void __memio_tx_done(const struct memio_tx *tx);
 void __memio_skb_delivered(struct sock *sk, struct sk_buff *skb);
@@ -381,12 +381,13 @@ static inline bool memio_skb_of(const struct sk_buff *skb, const struct sock *sk
 /**
  * memio_tx_begin - a driver gets a packet to send
  * @tx:		what memio_tx_done() is to be given: the packet may be gone then
- * @skb:	the packet
+ * @skb:	the packet, which from here on has an owner if the device is none that moves
+ *		bytes, be it the root
  * @dev:	the driver's device
  *
  * Context: Any.
  */
-static inline void memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb,
+static inline void memio_tx_begin(struct memio_tx *tx, struct sk_buff *skb,
 				  const struct net_device *dev)
 {
 	tx->dev = 0;
@@ -408,7 +409,7 @@ static inline void memio_tx_done(const struct memio_tx *tx)
 
 /**
  * memio_sock_used - the current task sends to or receives from a socket
- * @sk:		the socket; may be NULL. Without a file, it is the kernel's own, and nobody's.
+ * @sk:		the socket; may be NULL. One that the kernel works with is nobody's.
  *
  * Context: Process.
  */
@@ -434,8 +435,8 @@ static inline void memio_sock_follow(struct sock *sk, const struct sock *used)
 /**
  * memio_bio_submit - a bio goes on its way
  * @bio:	the bio. Unless it has an owner: if its first page is written back,
- *		whoever made that dirty; if it is swapped out, the group that it is
- *		charged to; the current task otherwise
+ *		whoever made that dirty, the root if that isn't known; if it is swapped
+ *		out, the group that it is charged to; the current task otherwise
  *
  * Context: Process.
  */
@@ -645,6 +646,9 @@ static inline void memio_bio_bvec(struct bio *bio)
 static inline void memio_bio_clone(struct bio *bio, const struct bio *src)
 {
 	bio->bi_memio = src->bi_memio;
+	/* btrfs clones what was not submitted yet, and clones don't tell that pages are pinned. */
+	if (src->bi_flags & BIT(BIO_PAGE_PINNED))
+		bio->bi_memio |= MEMIO_BIO_DIRECT;
 }
 
 /**

@@ -24,6 +24,7 @@
 #include <linux/bitmap.h>
 #include <linux/blkdev.h>
 #include <linux/device.h>
+#include <linux/if_arp.h>
 #include <linux/init.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
@@ -337,8 +338,11 @@ void memio_disk_del(struct gendisk *disk)
 /* What is above others doesn't move anything itself, whatever its parent. */
 static void find_master(struct net_device *dev)
 {
-	u16 id = list_empty(&dev->adj_list.lower) ?
-		 memio_device_register(dev->dev.parent) : 0;
+	u16 id = 0;
+
+	/* What a monitor of a wireless device gets is a copy. */
+	if (list_empty(&dev->adj_list.lower) && dev->type != ARPHRD_IEEE80211_RADIOTAP)
+		id = memio_device_register(dev->dev.parent);
 
 	WRITE_ONCE(dev->memio_dev, id);
 	if (id)

@@ -8,7 +8,8 @@
  * itself, such as an acknowledgment, has none of its own. It has the socket's, which
  * remembers who used it last, by connect, send, receive, or by waiting for packets (never who made
  * or accepted it: servers accept in one task and serve in another). A socket of the kernel's
- * own (NFS) is nobody's, whoever runs when it is used: it works for many.
+ * own (NFS) is nobody's, whoever runs when it is used: it works for many. So is one that was
+ * handed over to the kernel (nbd).
  *
  * Receiving: the device is charged when its driver hands a packet in, and the
  * packet is tagged with the device and its bytes. They are claimed when somebody
@@ -137,24 +138,41 @@ static u32 rest_of(const struct sk_buff *skb)
 	return max(skb_shinfo(skb)->gso_segs, 1) * RX_REST;
 }
 
+/*
+ * A socket of the kernel's own, or one that it works with for many, in whatever task happens to
+ * run. Most have no file. Those of NFS and of NVMe over TCP have; but as memory may be reclaimed
+ * by them they don't touch a task's page_frag, and nor do nbd's and iSCSI's.
+ */
+static bool kernels(const struct sock *sk)
+{
+	return !sk->sk_use_task_frag || !sk->sk_socket || !READ_ONCE(sk->sk_socket->file);
+}
+
+/* A socket's last user; 0: nobody. In softirqs, where it may have lost its file */
+static u32 user_of(const struct sock *sk)
+{
+	return sk->sk_use_task_frag ? READ_ONCE(sk->sk_memio) : 0;
+}
+
 void __memio_skb_headers(struct sock *sk, struct sk_buff *skb)
 {
 	u32 payload = skb->len - tcp_hdrlen(skb);
 	u32 left = rx_bytes(skb);
 
 	if (left > payload)
-		claim(skb, READ_ONCE(sk->sk_memio), left - payload, rest_of(skb));
+		claim(skb, user_of(sk), left - payload, rest_of(skb));
 }
 
 void __memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 bytes)
 {
-	u32 owner;
+	u32 owner = 0;
 
 	if (!rx_bytes(skb))
 		return;
 	/* A task that polls a device may come upon others' packets. */
-	owner = softirq_count() ? 0 : memio_current_owner();
-	claim(skb, owner ?: READ_ONCE(sk->sk_memio), bytes,
+	if (sk->sk_use_task_frag && !softirq_count())
+		owner = memio_current_owner();
+	claim(skb, owner ?: user_of(sk), bytes,
 	      sk->sk_type == SOCK_STREAM ? 0 : rest_of(skb));
 }
 EXPORT_SYMBOL(__memio_skb_read);
@@ -169,7 +187,7 @@ void __memio_skb_delivered(struct sock *sk, struct sk_buff *skb)
 {
 	/* Not by the current task, whatever runs: it may only poll the device. */
 	if (!skb_shared(skb))
-		claim(skb, READ_ONCE(sk->sk_memio), U32_MAX, rest_of(skb));
+		claim(skb, user_of(sk), U32_MAX, rest_of(skb));
 }
 EXPORT_SYMBOL(__memio_skb_delivered);
 
@@ -226,7 +244,7 @@ void __memio_skb_clear(struct sk_buff *skb)
  */
 static u32 sender(const struct sock *sk)
 {
-	u32 owner = READ_ONCE(sk->sk_memio);
+	u32 owner = user_of(sk);
 
 	return owner && !softirq_count() ? memio_current_owner() ?: owner : owner;
 }
@@ -266,18 +284,27 @@ bool __memio_data_mergeable(const struct sk_buff *skb, const struct memio_data *
 	return memio_owner_alike(skb->memio, data->owner);
 }
 
-void __memio_tx_begin(struct memio_tx *tx, const struct sk_buff *skb,
-		      const struct net_device *dev)
+/* Of the socket that a packet without an owner comes from */
+static u32 last_user(const struct sk_buff *skb)
+{
+	return skb->sk && sk_fullsock(skb->sk) ? user_of(skb->sk) : 0;
+}
+
+void __memio_tx_begin(struct memio_tx *tx, struct sk_buff *skb, const struct net_device *dev)
 {
 	const struct memio_ring *ring = ring_of(dev);
 
 	tx->dev = READ_ONCE(dev->memio_dev);
-	if (!tx->dev)
+	if (!tx->dev) {
+		/* A device may hand it to another as if it had come in there (macvlan). */
+		if (!skb->memio && !skb->memio_rx)
+			skb->memio = last_user(skb) ?: memio_root.owner;
 		return;
+	}
 	tx->forwarded = skb->memio_rx;
 	tx->owner = tx->forwarded ? 0 : skb->memio;
-	if (!tx->owner && !tx->forwarded && skb->sk && sk_fullsock(skb->sk))
-		tx->owner = READ_ONCE(skb->sk->sk_memio);
+	if (!tx->owner && !tx->forwarded)
+		tx->owner = last_user(skb);
 	tx->bytes = skb->len;
 	tx->pieces = 1 + skb_shinfo(skb)->nr_frags;
 	tx->beside = ring->tx_packet + tx->pieces * ring->tx_piece;
@@ -322,8 +349,7 @@ void __memio_sock_used(struct sock *sk)
 	/* These never reach a device. */
 	if (!sk || sk->sk_family == AF_UNIX || sk->sk_family == AF_NETLINK)
 		return;
-	/* The kernel's own, in whatever task happens to run */
-	if (!sk->sk_socket || !READ_ONCE(sk->sk_socket->file))
+	if (kernels(sk))
 		return;
 	owner = memio_current_owner();
 	if (owner && READ_ONCE(sk->sk_memio) != owner)
