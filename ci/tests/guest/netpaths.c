@@ -1259,6 +1259,8 @@ static int run_queued(char **arg)
 {
 	int count = atoi(arg[2]), size = atoi(arg[3]), protocol = protocol_of(arg[1]), fd;
 	bool stream = strcmp(arg[1], "udp"), other = !strcmp(arg[4], "other");
+	/* By IPv6, after Ethernet's, its and the piece's header; UDP's is data here */
+	int pieces = stream || size < 1400 ? 1 : (size + 8 + 1447) / 1448;
 	unsigned long probes = counter("TCPMTUPSuccess");
 	struct sockaddr_storage to;
 	socklen_t length;
@@ -1268,7 +1270,7 @@ static int run_queued(char **arg)
 	char byte;
 
 	enter(other ? "p" : arg[4]);
-	last = sent_by_eth0() + count + 1;
+	last = sent_by_eth0() + (count + 1) * pieces;
 	if (stream) {
 		fd = connect_to(arg[0], protocol ? PORT_MPTCP : PORT, protocol);
 		request(fd, 'W', (count + 1) * (unsigned long)size);
@@ -1303,10 +1305,10 @@ static int run_queued(char **arg)
 		leave(arg[4]);
 		put(fd, buffer, size);
 	}
-	printf("waited %d\n", to_be_sent(fd, stream, size, last));
-	for (int i = 0; i < 500 && to_be_sent(fd, stream, size, last) > 0; i++)
+	printf("waited %d\n", to_be_sent(fd, stream, size / pieces, last));
+	for (int i = 0; i < 500 && to_be_sent(fd, stream, size / pieces, last) > 0; i++)
 		usleep(10000);
-	if (to_be_sent(fd, stream, size, last) > 0)
+	if (to_be_sent(fd, stream, size / pieces, last) > 0)
 		errx(1, "not sent");
 	printf("probes %lu\n", counter("TCPMTUPSuccess") - probes);
 	if (protocol)
