@@ -1034,6 +1034,7 @@ static struct sock *new_sock(struct kunit *test, struct memio_cgroup *last_user)
 
 	KUNIT_ASSERT_NOT_NULL(test, sk);
 	sk->sk_type = SOCK_STREAM;
+	sk->sk_use_task_frag = true;
 	sk->sk_memio = last_user->owner;
 	return sk;
 }
@@ -1146,6 +1147,35 @@ static void socket_is_the_kernels(struct kunit *test)
 	__memio_sock_used(sk);
 	KUNIT_EXPECT_NE(test, sk->sk_memio, o->group[1]->owner);
 	KUNIT_EXPECT_EQ(test, sk->sk_memio, memio_current_owner());
+}
+
+/* It has a file, as NFS's, or a program has handed it over: nobody pays, however it was used. */
+static void socket_is_the_kernels_with_a_file(struct kunit *test)
+{
+	struct socket *sock = kunit_kzalloc(test, sizeof(*sock), GFP_KERNEL);
+	struct file *file = kunit_kzalloc(test, sizeof(*file), GFP_KERNEL);
+	struct owners *o = test->priv;
+	struct sock *sk = new_sock(test, o->group[1]);
+	struct sk_buff *read = received(test), *sent = new_frame(test, 0);
+
+	KUNIT_ASSERT_NOT_NULL(test, sock);
+	KUNIT_ASSERT_NOT_NULL(test, file);
+	owner_in(o->group[0]);
+	sk->sk_family = AF_INET;
+	sk->sk_socket = sock;
+	sk->sk_use_task_frag = false;
+	sock->file = file;
+	__memio_sock_used(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_memio, o->group[1]->owner);
+	__memio_skb_tx(sent, sk);
+	KUNIT_EXPECT_EQ(test, sent->memio, 0);
+	__memio_skb_read(sk, read, U32_MAX);
+	KUNIT_EXPECT_EQ(test, to_claim(read), 0);
+	memio_stock_drain();
+	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), 0);
+	KUNIT_EXPECT_EQ(test, from_of(o->group[1], o->dev), 0);
+	kfree_skb(read);
+	kfree_skb(sent);
 }
 
 /* A task that polls a device for its own packets meets another's, which is read at once. */
@@ -1463,6 +1493,7 @@ static struct kunit_case skb_cases[] = {
 	KUNIT_CASE(packet_is_read_once),
 	KUNIT_CASE(packet_is_copied),
 	KUNIT_CASE(socket_is_the_kernels),
+	KUNIT_CASE(socket_is_the_kernels_with_a_file),
 	KUNIT_CASE(packet_is_met_by_a_poller),
 	KUNIT_CASE(packet_is_peeked_at),
 	KUNIT_CASE(packets_come_in_all_ways),
