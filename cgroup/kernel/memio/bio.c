@@ -245,11 +245,18 @@ void __memio_folio_moved(struct folio *to, struct folio *from)
 /*
  * Who has to make room in a journal writes what others have logged, as it lies in the page
  * cache: it is dirty, and no writeback. What a kernel thread writes so goes to the journal.
+ * Only a file's data: a device's page stays dirty, and its first dirtier's, however often
+ * others write their part of it (sync_dirty_buffer()). The inode may be on its way out.
  */
 static bool written_in_place(const struct folio *folio)
 {
-	return folio_test_dirty(folio) && folio->mapping && !folio_test_anon(folio) &&
-	       !(current->flags & PF_KTHREAD);
+	struct address_space *mapping = READ_ONCE(folio->mapping);
+
+	if (!folio_test_dirty(folio) || !mapping || folio_test_anon(folio) ||
+	    current->flags & PF_KTHREAD)
+		return false;
+	guard(rcu)();
+	return mapping->host->i_sb->s_bdev;
 }
 
 /*
