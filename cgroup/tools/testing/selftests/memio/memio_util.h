@@ -13,6 +13,10 @@
  *			(port 9) and pings. Without it nothing is sent.
  *	MEMIO_STRESS_SECONDS
  *			how long the stress test takes, 5 by default
+ *	MEMIO_FUZZ_LINES
+ *			how many lines limits and guarantees are tried with, 100,000 by
+ *			default; under KASAN in an emulated machine that takes more
+ *			than twenty minutes for each
  *
  * The machine may be doing other things meanwhile: what is compared is what control
  * groups of the test have moved. It is compared with what the test knows to have moved,

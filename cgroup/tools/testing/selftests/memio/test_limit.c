@@ -31,9 +31,17 @@
 #define KEYS	5
 #define WAYS	3
 #define MAX	UINT64_MAX
-#define FUZZ	100000
 
 static const char * const ways[WAYS] = { "bps", "rbps", "wbps" };
+
+/* how many lines are tried */
+static int fuzz_lines(void)
+{
+	const char *text = getenv("MEMIO_FUZZ_LINES");
+	int n = text ? atoi(text) : 0;
+
+	return n > 0 ? n : 100000;
+}
 
 FIXTURE(limit) {
 	struct memio m;
@@ -235,13 +243,13 @@ TEST_F_TIMEOUT(limit, fuzz, 3 * MEMIO_TIMEOUT)
 	char text[512], before[4096], after[4096];
 	uint64_t rate[KEYS][WAYS];
 	char *other = memio_group(&self->m, "b"), *line;
-	int i, n, ret, refused = 0;
+	int i, n, ret, refused = 0, lines = fuzz_lines();
 
 	ASSERT_NE(NULL, other);
 	/* So that limits are not switched off and on each time. */
 	ASSERT_EQ(0, cg_write(other, "memio.limit", "total bps=1125899906842624"));
 	seed = 1;
-	for (i = 0; i < FUZZ; i++) {
+	for (i = 0; i < lines; i++) {
 		memcpy(rate, self->rate, sizeof(rate));
 		make_line(self, text, rate);
 		if (!any(8)) {
@@ -271,7 +279,7 @@ TEST_F_TIMEOUT(limit, fuzz, 3 * MEMIO_TIMEOUT)
 		memset(self->rate, 0xff, sizeof(self->rate));
 		ASSERT_TRUE(as_expected(self));
 	}
-	EXPECT_LT(FUZZ / 2, refused);
+	EXPECT_LT(lines / 2, refused);
 }
 
 /* A group that goes takes its limits with it. */
@@ -429,13 +437,13 @@ TEST_F_TIMEOUT(share, fuzz, 3 * MEMIO_TIMEOUT)
 		{ "memio.weight", false, 1, 10000 },
 	};
 	char text[64], wanted[64], path[2][PATH_MAX];
-	int i, k, n, ret, refused[2] = {};
+	int i, k, n, ret, refused[2] = {}, lines = fuzz_lines();
 	uint64_t value, now[2] = { 0, 100 };
 
 	for (k = 0; k < 2; k++)
 		set_path(path[k], "%s/%s", self->group[0], file[k].name);
 	seed = 1;
-	for (i = 0; i < FUZZ; i++) {
+	for (i = 0; i < lines; i++) {
 		k = any(2);
 		value = any(1 << 28);
 		value = value << any(36) | any(1 << 28);
@@ -461,8 +469,8 @@ TEST_F_TIMEOUT(share, fuzz, 3 * MEMIO_TIMEOUT)
 		}
 	}
 	for (k = 0; k < 2; k++) {
-		EXPECT_LT(FUZZ / 10, refused[k]);
-		EXPECT_GT(FUZZ / 2 - FUZZ / 20, refused[k]);
+		EXPECT_LT(lines / 10, refused[k]);
+		EXPECT_GT(lines / 2 - lines / 20, refused[k]);
 	}
 }
 
