@@ -25,6 +25,7 @@
  *	life dirty DISK MIB [FROM]	writes through the page cache, from MiB FROM on, stops
  *					itself, and calls fsync() when it is continued
  *	life ring DISK N		N reads by workers of io_uring, all at once
+ *	life aio DISK N			N reads, all at once, by the task alone
  *	life serve PORT			sends without an end by TCP, to one after the other
  *	life receive ADDRESS PORT	reads that until SIGTERM comes, and then what is left;
  *					prints how many bytes, and how many segments have
@@ -43,6 +44,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
+#include <linux/aio_abi.h>
 #include <linux/tcp.h>
 #include <poll.h>
 #include <pthread.h>
@@ -53,6 +55,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -532,6 +535,34 @@ static void ring_reads(long n)
 	show("end");
 }
 
+/* The same blocks */
+static void aio_reads(long n)
+{
+	struct iocb *cb = calloc(n, sizeof(*cb)), *submit;
+	struct io_event *done = calloc(n, sizeof(*done));
+	aio_context_t ctx = 0;
+	long i;
+
+	if (!cb || !done || syscall(SYS_io_setup, n, &ctx))
+		err(1, "io_setup");
+	for (i = 0; i < n; i++) {
+		cb[i].aio_lio_opcode = IOCB_CMD_PREAD;
+		cb[i].aio_fildes = disk;
+		cb[i].aio_buf = (unsigned long)buffer();
+		cb[i].aio_nbytes = BLOCK;
+		cb[i].aio_offset = 2 * i * BLOCK;
+		submit = &cb[i];
+		if (syscall(SYS_io_submit, ctx, 1, &submit) != 1)
+			err(1, "io_submit");
+	}
+	if (syscall(SYS_io_getevents, ctx, n, n, done, NULL) != n)
+		err(1, "io_getevents");
+	for (i = 0; i < n; i++)
+		if (done[i].res != BLOCK)
+			errx(1, "a read failed");
+	show("end");
+}
+
 static int tcp_socket(const char *port, struct sockaddr_in *addr)
 {
 	int s = socket(AF_INET, SOCK_STREAM, 0);
@@ -649,6 +680,8 @@ int main(int argc, char **argv)
 		dirty(number, more);
 	} else if (!strcmp(what, "ring")) {
 		ring_reads(number);
+	} else if (!strcmp(what, "aio")) {
+		aio_reads(number);
 	} else {
 		errx(2, "%s: what?", what);
 	}
