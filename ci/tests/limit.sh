@@ -706,17 +706,17 @@ still "... and then it is stopped by memio again"
 yes "ptrace attaches to it" "timeout 60 $programs/attach $pid"
 still "... and when it has detached it is stopped again"
 echo 1 >$g/cgroup.freeze
-soon "it can be frozen" "grep -q 'frozen 1' $g/cgroup.events"
+soon "trap 10: it can be frozen" "grep -q 'frozen 1' $g/cgroup.events"
 echo 0 >$g/cgroup.freeze
-soon "... and thawed" "grep -q 'frozen 0' $g/cgroup.events"
+soon "trap 10: ... and thawed" "grep -q 'frozen 0' $g/cgroup.events"
 for i in 1 2 3 4 5; do kill -USR1 $pid; done
-still "a signal that it catches does not let it go"
+still "trap 10: a signal that it catches does not let it go"
 signal_waits "... and waits until it runs"
 taskset -p -c 1 $pid >/dev/null; taskset -p -c 0 $pid >/dev/null; taskset -p -c 0,1 $pid >/dev/null
 renice -n 5 -p $pid >/dev/null
 still "nor do other CPUs and another priority"
 kill -KILL $pid
-soon "SIGKILL ends it" "! [ -e /proc/$pid/stat ] || grep -q ') Z' /proc/$pid/stat"
+soon "trap 10: SIGKILL ends it" "! [ -e /proc/$pid/stat ] || grep -q ') Z' /proc/$pid/stat"
 wait $pid 2>/dev/null || :
 
 stopped bash /tmp/spin
@@ -829,7 +829,7 @@ soon "one that another group's process fills reads" "[ \$(reads $other) -gt $((b
 echo "total bps=1000" >$g/memio.limit
 quiet "... and begins nothing when its own group is stopped" $other
 rm -f /tmp/touched
-soon "... nor does it keep others from its ring" "[ -e /tmp/touched ]"
+soon "trap 10: ... nor does it keep others from its ring" "[ -e /tmp/touched ]"
 poller=$(grep -ls '^iou-sqp' /proc/$pid/task/*/comm)
 pid=${poller#/proc/*/task/} pid=${pid%/comm}
 quiet "... and still does not" $other
@@ -842,7 +842,7 @@ pid=${poller#/proc/} pid=${pid%%/*}
 kill -KILL $pid
 soon "... and can be killed" "! [ -e /proc/$pid/stat ] || grep -q ') Z' /proc/$pid/stat"
 wait $pid 2>/dev/null || :
-yes "memory pressure knows nothing of all that" "[ \"\$(pressure)\" = \"$pressure\" ]"
+yes "trap 10: memory pressure knows nothing of all that" "[ \"\$(pressure)\" = \"$pressure\" ]"
 
 for i in 1 2 3 4 5 6 7 8 9 10; do in_group mix sleep 1000; done
 echo 1 >$g/cgroup.kill
@@ -923,7 +923,7 @@ evaded() {
 	most=$(ledger "$1" "$3 * 1.03e-9 * .clock_ns + $4")
 	diag "$1: $(ledger "$1" "($2) * 64e9 / .clock_ns") B/s of $3; $free without a limit;" \
 		"stopped for $(stopped_us "$1") us of $(ledger "$1" '.clock_ns / 1000')"
-	check "$1: $got bytes by the ledger: not more than $most" [ "$got" -le "$most" ]
+	check "trap 10: $1: $got bytes by the ledger: not more than $most" [ "$got" -le "$most" ]
 	check "... of $free B/s that it has if it may" [ "$free" -gt $(($3 * 3 / 2)) ]
 	check "... and is stopped" [ "$(stopped_us "$1")" -gt 0 ]
 	# As long as it is it pays with all that it earns.
