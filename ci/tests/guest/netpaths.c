@@ -75,6 +75,9 @@
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT	103
 #endif
+#ifndef SO_PREFER_BUSY_POLL
+#define SO_PREFER_BUSY_POLL	69
+#endif
 #ifndef IORING_SEND_ZC_REPORT_USAGE
 #define IORING_SEND_ZC_REPORT_USAGE	(1U << 3)
 #define IORING_NOTIF_USAGE_ZC_COPIED	(1U << 31)
@@ -193,6 +196,13 @@ static void set(int fd, int level, int name, int value)
 {
 	if (setsockopt(fd, level, name, &value, sizeof(value)))
 		err(1, "setsockopt %d %d", level, name);
+}
+
+/* Who waits in it polls the device for a while, which need not interrupt meanwhile. */
+static void poll_device(int fd)
+{
+	set(fd, SOL_SOCKET, SO_BUSY_POLL, 20000);
+	set(fd, SOL_SOCKET, SO_PREFER_BUSY_POLL, 1);
 }
 
 static void set_timeout(int fd, int ms)
@@ -861,7 +871,7 @@ static void receive_by(int fd, const char *how, size_t bytes)
 	if (!strcmp(how, "uring"))
 		ring_init(&ring);
 	if (!strcmp(how, "busy"))
-		set(fd, SOL_SOCKET, SO_BUSY_POLL, 50);
+		poll_device(fd);
 	if (!strcmp(how, "lossy"))
 		lose_some(fd);
 	if (!strcmp(how, "map")) {
@@ -1382,7 +1392,7 @@ static int drain(int fd, const char *how, int count)
 	if (!strcmp(how, "uring"))
 		ring_init(&ring);
 	if (!strcmp(how, "busy"))
-		set(fd, SOL_SOCKET, SO_BUSY_POLL, 50);
+		poll_device(fd);
 	/* A machine that has other work may stand still for a while, above all at first. */
 	set_timeout(fd, 10000);
 	for (; got < count; got += n) {
@@ -1707,7 +1717,7 @@ static int run_spin(char **arg)
 	until_term();
 	enter("d");
 	fd = datagrams_on(family_of(arg[0]), PORT_HERE + 1, false);
-	set(fd, SOL_SOCKET, SO_BUSY_POLL, 1000);
+	set(fd, SOL_SOCKET, SO_BUSY_POLL, 100000);
 	snprintf(what, sizeof(what), "udp - %d 1 1000 1", PORT_HERE + 1);
 	ask(arg[0], what);
 	set_timeout(fd, 10);
@@ -2131,7 +2141,7 @@ static unsigned long packets_moved(FILE *to)
 static void copy_lines(FILE *to, const char *prefix, const char *file)
 {
 	FILE *f = fopen(file, "r");
-	char line[1024];
+	char line[8192];		/* the names of TCP's counters */
 
 	if (!f)
 		err(1, "%s", file);
