@@ -75,6 +75,9 @@
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT	103
 #endif
+#ifndef UDP_GRO
+#define UDP_GRO		104
+#endif
 #ifndef SO_PREFER_BUSY_POLL
 #define SO_PREFER_BUSY_POLL	69
 #endif
@@ -1377,13 +1380,38 @@ static int run_exit(char **arg)
 
 #define BATCH	8
 
+/* How many datagrams one call has had: several if they were merged as they came in */
+static int merged_datagrams(int fd)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr header;
+	} control;
+	struct iovec iov = { buffer, CHUNK };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t bytes = recvmsg(fd, &msg, 0);
+	int size;
+
+	if (bytes < 0 || !msg.msg_controllen)
+		return bytes < 0 ? -1 : 1;
+	if (control.header.cmsg_level != IPPROTO_UDP || control.header.cmsg_type != UDP_GRO)
+		errx(1, "no message of UDP_GRO");
+	memcpy(&size, CMSG_DATA(&control.header), sizeof(size));
+	return (bytes + size - 1) / size;
+}
+
 /* How many datagrams come until there have been @count, or there is silence. */
 static int drain(int fd, const char *how, int count)
 {
 	struct mmsghdr msg[BATCH] = {};
 	struct iovec iov[BATCH];
 	struct io_uring ring;
-	int got = 0, n;
+	int got = 0, most = 0, calls = 0, n;
 
 	for (int i = 0; i < BATCH; i++) {
 		iov[i] = (struct iovec){ buffer + i * CHUNK / BATCH, CHUNK / BATCH };
@@ -1416,12 +1444,18 @@ static int drain(int fd, const char *how, int count)
 			n = splice(fd, NULL, pipes[1], NULL, CHUNK, 0) > 0 ? 1 : -1;
 			close(pipes[0]);
 			close(pipes[1]);
+		} else if (!strcmp(how, "gro")) {
+			n = merged_datagrams(fd);
+			calls++;
+			most = n > most ? n : most;
 		} else {
 			n = recv(fd, buffer, CHUNK, 0) < 0 ? -1 : 1;
 		}
 		if (n <= 0)
 			break;
 	}
+	if (calls)
+		printf("calls %d\nmost %d\n", calls, most);
 	return got;
 }
 
@@ -1487,6 +1521,8 @@ static void udp_receive(const char *host, const char *how, int count, int size)
 	if (deaf)
 		deaf_sockets(host);
 	fd = datagrams_on(family_of(host), PORT_HERE, several);
+	if (!strcmp(how, "gro"))
+		set(fd, IPPROTO_UDP, UDP_GRO, 1);
 	if (several) {
 		other = datagrams_on(family_of(host), PORT_HERE, true);
 		pid[0] = reader("c", fd, "plain", count);
