@@ -1927,13 +1927,10 @@ static int run_packet(char **arg)
 	return 0;
 }
 
-/* tap: a task in `d` reads whatever comes and goes by eth0, until it is told to end */
-/* Listens to eth0: to all, or to IP alone, which it then refuses */
-static int listen_in(bool refuse)
+/* A socket of a task in `d` that is told to end, for whatever comes and goes by an interface */
+static int tap_on(const char *interface, bool refuse)
 {
-	struct sockaddr_ll link = link_of("eth0");
-	unsigned long packets = 0, bytes = 0;
-	ssize_t n;
+	struct sockaddr_ll link = link_of(interface);
 	int fd;
 
 	until_term();
@@ -1946,6 +1943,17 @@ static int listen_in(bool refuse)
 	link.sll_protocol = htons(refuse ? ETH_P_IP : ETH_P_ALL);
 	if (bind(fd, (struct sockaddr *)&link, sizeof(link)))
 		err(1, "bind");
+	return fd;
+}
+
+/* tap: a task in `d` reads whatever comes and goes by eth0, until it is told to end */
+/* Listens to eth0: to all, or to IP alone, which it then refuses */
+static int listen_in(bool refuse)
+{
+	int fd = tap_on("eth0", refuse);
+	unsigned long packets = 0, bytes = 0;
+	ssize_t n;
+
 	while (!ended) {
 		n = recv(fd, buffer, CHUNK, 0);
 		if (n <= 0)
@@ -1967,6 +1975,27 @@ static int run_refusing_tap(char **arg)
 {
 	(void)arg;
 	return listen_in(true);
+}
+
+/* holding-tap INTERFACE: has a clone of each packet in its socket until it is told to end */
+static int run_holding_tap(char **arg)
+{
+	int fd = tap_on(arg[0], false);
+	struct sockaddr_ll link;
+	unsigned long out = 0;
+	socklen_t length;
+
+	while (!ended)
+		usleep(10000);
+	for (;;) {
+		length = sizeof(link);
+		if (recvfrom(fd, buffer, CHUNK, MSG_DONTWAIT, (struct sockaddr *)&link,
+			     &length) < 0)
+			break;
+		out += link.sll_pkttype == PACKET_OUTGOING;
+	}
+	printf("held %lu\n", out);
+	return 0;
 }
 
 /*
@@ -2318,6 +2347,7 @@ static const struct command {
 	{ "fast", run_fast, 3 },
 	{ "tap", run_tap, 0 },
 	{ "refusing-tap", run_refusing_tap, 0 },
+	{ "holding-tap", run_holding_tap, 1 },	/* INTERFACE */
 	{ "machine", run_machine, 3 },	/* A B plain|vhost */
 	{ "look", run_look, 1 },	/* FILE */
 	{ "watch", run_watch, 0 },
