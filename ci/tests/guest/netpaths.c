@@ -220,11 +220,18 @@ static int connect_to(const char *host, int port, int protocol)
 {
 	struct sockaddr_storage to;
 	socklen_t length = address(host, port, &to);
-	int fd = new_socket(to.ss_family, SOCK_STREAM, protocol);
+	int fd;
 
-	if (connect(fd, (struct sockaddr *)&to, length))
-		err(1, "connect to %s", host);
-	return fd;
+	/* Where allocations are made to fail, it may need more than one. */
+	for (int i = 0; i < 20; i++) {
+		fd = new_socket(to.ss_family, SOCK_STREAM, protocol);
+		if (!connect(fd, (struct sockaddr *)&to, length))
+			return fd;
+		if (errno != ENOMEM && errno != ENOBUFS)
+			break;
+		close(fd);
+	}
+	err(1, "connect to %s", host);
 }
 
 /* For both families. -1: there is no such protocol. */
