@@ -339,6 +339,7 @@ unsigned int memio_devices_moved(unsigned int package, struct memio_moved *moved
 #define MEMIO_ID_BITS		31	/* the uppermost is the tag's, see bio.c */
 #define MEMIO_SLOT_BITS		20
 #define MEMIO_SLOTS		BIT(MEMIO_SLOT_BITS)
+#define MEMIO_MIN_FREE		1024	/* of owners' slots, see ids.c */
 #define MEMIO_IDS_CHUNK		256
 
 struct memio_slot {

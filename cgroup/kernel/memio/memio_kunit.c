@@ -117,10 +117,10 @@ static void ids_rest(struct kunit *test)
 	memio_ids_destroy(ids);
 }
 
-/* With 100 at rest, it takes 2048 x 101 owners until an id comes again. */
+/* With so many at rest as owners have, it takes 2048 x 1025 of them until an id comes again. */
 static void ids_come_round_late(struct kunit *test)
 {
-	struct memio_ids *ids = new_ids(test, MEMIO_SLOTS, 100);
+	struct memio_ids *ids = new_ids(test, MEMIO_SLOTS, MEMIO_MIN_FREE);
 	u32 first, id;
 	long n = 0;
 	int a;
@@ -131,8 +131,87 @@ static void ids_come_round_late(struct kunit *test)
 		id = memio_ids_alloc(ids, &a);
 		memio_ids_free(ids, id);
 		n++;
-	} while (id != first && n < 1000000);
-	KUNIT_EXPECT_EQ(test, n, 2048 * 101);
+	} while (id != first && n < 3000000);
+	KUNIT_EXPECT_EQ(test, n, 2048 * (MEMIO_MIN_FREE + 1));
+	KUNIT_EXPECT_EQ(test, ids->nr_used, 0);
+	memio_ids_destroy(ids);
+}
+
+#define SHORT_OWNERS	2200000
+#define ENDED		900	/* that wait until they are reaped */
+#define PINNED		20	/* by pages that stay dirty */
+
+/* What there is to know of a slot */
+struct slot_seen {
+	u32 id;			/* the last one of it, or 0 */
+	long freed;		/* how many were freed before, and it itself */
+	bool held;
+};
+
+/*
+ * Millions of tasks that live for a moment, while tags of some are still about: no id is given to
+ * two, nor before it has rested, and what was freed names nobody, whoever has its slot now.
+ */
+static void ids_of_short_owners(struct kunit *test)
+{
+	const u32 slots = ENDED + PINNED + MEMIO_MIN_FREE + 2;
+	struct memio_ids *ids = new_ids(test, MEMIO_SLOTS, MEMIO_MIN_FREE);
+	struct slot_seen *seen = kunit_kcalloc(test, slots, sizeof(*seen), GFP_KERNEL), *s;
+	u32 *ended = kunit_kcalloc(test, ENDED, sizeof(*ended), GFP_KERNEL);
+	long given_twice = 0, too_early = 0, same = 0, unnamed = 0, named = 0, freed = 0, n;
+	u32 pinned[PINNED] = {}, stale[PINNED] = {}, id, *at;
+	int a;
+
+	KUNIT_ASSERT_NOT_NULL(test, seen);
+	KUNIT_ASSERT_NOT_NULL(test, ended);
+	for (n = 0; n < SHORT_OWNERS; n++) {
+		id = memio_ids_alloc(ids, &a);
+		KUNIT_ASSERT_NE(test, id, 0);
+		KUNIT_ASSERT_LT(test, id & (MEMIO_SLOTS - 1), slots);
+		s = &seen[id & (MEMIO_SLOTS - 1)];
+		given_twice += s->held;
+		too_early += s->id && freed - s->freed < MEMIO_MIN_FREE;
+		same += id == s->id;
+		unnamed += lookup(ids, id) != &a;
+		s->id = id;
+		s->held = true;
+
+		if (n % (SHORT_OWNERS / PINNED) == 1000) {
+			pinned[n / (SHORT_OWNERS / PINNED)] = id;
+			continue;
+		}
+		/* Its place is that of the one that has waited longest. */
+		at = &ended[n % ENDED];
+		swap(id, *at);
+		if (!id)
+			continue;
+		unnamed += lookup(ids, id) != &a;
+		memio_ids_free(ids, id);
+		named += !!lookup(ids, id);
+		s = &seen[id & (MEMIO_SLOTS - 1)];
+		s->held = false;
+		s->freed = ++freed;
+		if (n % (SHORT_OWNERS / PINNED) == 2000)
+			stale[n / (SHORT_OWNERS / PINNED)] = id;
+		named += !!lookup(ids, stale[n % PINNED]);
+	}
+	KUNIT_EXPECT_EQ(test, given_twice, 0);
+	KUNIT_EXPECT_EQ(test, too_early, 0);
+	KUNIT_EXPECT_EQ(test, same, 0);
+	KUNIT_EXPECT_EQ(test, unnamed, 0);
+	KUNIT_EXPECT_EQ(test, named, 0);
+
+	/* What was pinned all the time names whom it did. */
+	KUNIT_EXPECT_EQ(test, ids->nr_used, ENDED + PINNED);
+	for (n = 0; n < PINNED; n++) {
+		KUNIT_EXPECT_NE(test, stale[n], 0);
+		KUNIT_EXPECT_PTR_EQ(test, lookup(ids, pinned[n]), (void *)&a);
+		memio_ids_free(ids, pinned[n]);
+	}
+	for (n = 0; n < ENDED; n++)
+		memio_ids_free(ids, ended[n]);
+	KUNIT_EXPECT_EQ(test, ids->nr_used, 0);
+	KUNIT_EXPECT_LE(test, ids->nr_free, slots - 1);
 	memio_ids_destroy(ids);
 }
 
@@ -142,6 +221,7 @@ static struct kunit_case ids_cases[] = {
 	KUNIT_CASE(ids_run_out),
 	KUNIT_CASE(ids_rest),
 	KUNIT_CASE(ids_come_round_late),
+	KUNIT_CASE(ids_of_short_owners),
 	{}
 };
 
@@ -804,6 +884,44 @@ static void owner_that_exits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), 1001);
 }
 
+#define OWNERS		800000
+#define REAPED		1000	/* at a time */
+
+/* The same of owners, of which a task that moves is two: each is there until it is reaped. */
+static void owners_that_are_short(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	u32 *id = kunit_kcalloc(test, REAPED, sizeof(*id), GFP_KERNEL);
+	long same = 0, gone = 0, left = 0;
+	int i, n;
+
+	KUNIT_ASSERT_NOT_NULL(test, id);
+	for (n = 0; n < OWNERS; n += REAPED) {
+		for (i = 0; i < REAPED; i += 2) {
+			id[i] = __memio_task_owner(current);
+			id[i + 1] = owner_in(o->group[0]);
+			same += id[i] == id[i + 1];
+			charge_from(o->dev->id, id[i + 1], 1, CLAIM);
+			__memio_exit(current);
+		}
+		rcu_read_lock();
+		for (i = 0; i < REAPED; i++)
+			gone += !memio_owner(id[i]);
+		rcu_read_unlock();
+		memio_owner_reap(0);
+		rcu_read_lock();
+		for (i = 0; i < REAPED; i++)
+			left += !!memio_owner(id[i]);
+		rcu_read_unlock();
+		cond_resched();
+	}
+	KUNIT_EXPECT_EQ(test, same, 0);
+	KUNIT_EXPECT_EQ(test, gone, 0);
+	KUNIT_EXPECT_EQ(test, left, 0);
+	KUNIT_EXPECT_EQ(test, from_of(o->group[0], o->dev), OWNERS / 2);
+	KUNIT_EXPECT_EQ(test, from_of(o->parent, o->dev), OWNERS / 2);
+}
+
 static void group_that_goes(struct kunit *test)
 {
 	struct owners *o = test->priv;
@@ -971,6 +1089,7 @@ static struct kunit_case owner_cases[] = {
 	KUNIT_CASE(what_is_due),
 	KUNIT_CASE(owner_that_moves),
 	KUNIT_CASE(owner_that_exits),
+	KUNIT_CASE(owners_that_are_short),
 	KUNIT_CASE(group_that_goes),
 	KUNIT_CASE(id_of_nobody),
 	KUNIT_CASE(device_moved),

@@ -64,7 +64,6 @@
 #include <trace/events/memio.h>
 
 #define MEMIO_QUARANTINE	(30 * HZ)
-#define MEMIO_MIN_FREE		1024
 #define MEMIO_AGAIN		(HZ / 10)
 #define MEMIO_BATCH		64	/* owners that are looked at with the lock held */
 
