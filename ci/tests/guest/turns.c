@@ -18,7 +18,8 @@
 #include "membw.h"
 
 #define LINES	256			/* in a turn of one who reads */
-#define BYTES	(8 << 20)		/* more than there is of caches */
+#define BYTES	(4 << 20)		/* more than there is of caches */
+#define FEW	(64 << 10)		/* others push it out in the meantime */
 
 static void enter(const char *group)
 {
@@ -44,6 +45,7 @@ static void wait_for(int fd)
 static void play(unsigned int rounds, unsigned int tag, int in, int out, bool first, int begin)
 {
 	volatile char *buf;
+	const size_t bytes = first ? BYTES : FEW;
 	size_t at = 0, n;
 	u64 entered[2], from[2], to[2];
 	struct rusage use;
@@ -52,7 +54,7 @@ static void play(unsigned int rounds, unsigned int tag, int in, int out, bool fi
 
 	alarm(120);
 	membw(entered);
-	buf = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+	buf = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (buf == MAP_FAILED)
 		die("no memory: %m");
@@ -64,7 +66,7 @@ static void play(unsigned int rounds, unsigned int tag, int in, int out, bool fi
 	for (i = 0; i < rounds; i++) {
 		if ((i || !first) && read(in, &c, 1) != 1)
 			die("the other is gone");
-		for (j = 0; j < n; j++, at = (at + 64) % BYTES)
+		for (j = 0; j < n; j++, at = (at + 64) % bytes)
 			(void)buf[at];
 		if (write(out, &c, 1) != 1)
 			die("the other is gone: %m");
