@@ -80,6 +80,32 @@ done_testing() {
 vm() { "$memio_top/ci/vm" --kernel "${MEMIO_TEST_KERNEL:-stock}" --no-model "$@"; }
 vm_model() { "$memio_top/ci/vm" --kernel "${MEMIO_TEST_KERNEL:-stock}" "$@"; }
 
+# qemu_with_sata SLOT: for ci/vm --qemu: in place of the virtio disk of that slot, it has a
+# controller with a SATA disk, for which ci/vm has no option
+qemu_with_sata() {
+	local qemu
+
+	qemu=$("$memio_top/ci/testbed/build")
+	mkdir "$tmp/qemu"
+	ln -s "$qemu/share" "$tmp/qemu/share"
+	cat >"$tmp/qemu/qemu-system-x86_64" <<-END
+		#!/bin/bash
+		args=()
+		for arg; do
+			case \$arg in
+			virtio-blk-pci,*,addr=$1)
+				disk=\${arg#*,drive=}
+				args+=(ich9-ahci,id=ahci,addr=$1)
+				args+=(-device "ide-hd,bus=ahci.0,drive=\${disk%%,*}") ;;
+			*) args+=("\$arg") ;;
+			esac
+		done
+		exec $qemu/qemu-system-x86_64 "\${args[@]}"
+	END
+	chmod +x "$tmp/qemu/qemu-system-x86_64"
+	echo "$tmp/qemu"
+}
+
 # run COMMAND...: sets $status, $out, $err (whole, without final newlines) and
 # $last, the last line on stderr, and $took, seconds.
 # shellcheck disable=SC2034
