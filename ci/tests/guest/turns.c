@@ -2,10 +2,12 @@
 /*
  * turns ROUNDS TAG GROUP...: pairs of tasks that wake each other by pipes, on one CPU
  *
- * Of each two groups the first has a task that reads some lines from memory in each of its turns,
- * the second one that reads next to none; the turn is over when the other is woken. So what a CPU's
- * counter has counted is of one alone, until the task is switched. Tasks have numbers in the ledger
- * from TAG on. Each prints a line at its end:
+ * Of each two groups the first has a task that stores to some lines, which are read from memory
+ * then, in each of its turns, the second one that stores to one; the turn is over when the other is
+ * woken. So what a CPU's counter has counted is of one alone, until the task is switched. As much is
+ * written back as is read, from when the memory is first touched: what is written back has a price
+ * for each line that is read, which is some windows late. Tasks have numbers in the ledger from TAG
+ * on. Each prints a line at its end:
  *
  *	its number, the bytes that memio says it has read meanwhile and since it is in the group,
  *	how often it was switched
@@ -67,7 +69,7 @@ static void play(unsigned int rounds, unsigned int tag, int in, int out, bool fi
 		if ((i || !first) && read(in, &c, 1) != 1)
 			die("the other is gone");
 		for (j = 0; j < n; j++, at = (at + 64) % bytes)
-			(void)buf[at];
+			buf[at] = 1;
 		if (write(out, &c, 1) != 1)
 			die("the other is gone: %m");
 	}
