@@ -4,10 +4,10 @@
  *
  * Of each two groups the first has a task that stores to some lines, which are read from memory
  * then, in each of its turns, the second one that stores to one; the turn is over when the other is
- * woken. So what a CPU's counter has counted is of one alone, until the task is switched. As much is
- * written back as is read, from when the memory is first touched: what is written back has a price
- * for each line that is read, which is some windows late. Tasks have numbers in the ledger from TAG
- * on. Each prints a line at its end:
+ * woken. So what a CPU's counter has counted is of one alone, until the task is switched. As much
+ * is written back as is read, from when the memory is first touched: what is written back has a
+ * price for each line that is read, which is some windows late. Tasks have numbers in the ledger
+ * from TAG on. Each prints a line at its end:
  *
  *	its number, the bytes that memio says it has read meanwhile and since it is in the group,
  *	how often it was switched
