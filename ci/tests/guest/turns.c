@@ -54,7 +54,7 @@ static void play(unsigned int rounds, unsigned int tag, int in, int out, bool fi
 	unsigned int i, j;
 	char c = 0;
 
-	alarm(120);
+	alarm(600);
 	membw(entered);
 	buf = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
