@@ -16,7 +16,7 @@ for program in pollring attach boosted briefly evade execs wqring wqchain; do
 done
 cat >"$tmp/guest" <<'END_GUEST'
 set -eu
-out=$1 core=$2 programs=${0%/*}
+out=$1 core=$2 programs=${0%/*} patience=${MEMIO_TEST_PATIENCE:-1}
 mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null || :
 cg=/sys/fs/cgroup
 # Numbers come in no order.
@@ -114,6 +114,8 @@ disk_limits() {
 	mountpoint -q $trace || mount -t tracefs none $trace
 	# none is under way while it is switched
 	echo 1 >$cg/outer/cgroup.freeze
+	# less than a slow kernel moves
+	echo "total bps=$((25000000 / patience))" >$cg/outer/memio.limit
 	sleep 1
 	cp $cg/outer/memio.events "$out/traced-begin"
 	: >$trace/trace
@@ -125,7 +127,7 @@ disk_limits() {
 	sleep 1
 	echo 0 >$trace/events/memio/enable
 	cp $cg/outer/memio.events "$out/traced-end"
-	grep -o "memio_.*throttle: group=$(stat -c %i $cg/outer).*" $trace/trace >"$out/traced"
+	grep -o "memio_.*throttle: group=$(stat -c %i $cg/outer).*" $trace/trace >"$out/traced" || :
 	echo 0 >$cg/outer/cgroup.freeze
 	end $pid
 	echo "total bps=max" >$cg/outer/memio.limit
@@ -862,6 +864,7 @@ machine() {
 	shift
 	run_is "$text" 0 "$memio_top/ci/vm" --kernel "${MEMIO_TEST_KERNEL:-patched}" --nvme 1G \
 		--cpu-cache on "$@" --ledger "$tmp/ledger" --out "$tmp/out" -- \
+		env MEMIO_TEST_PATIENCE="${MEMIO_TEST_PATIENCE:-1}" \
 		bash "$tmp/guest" "$tmp/out" "$core" "${what[@]}"
 	[ "$status" = 0 ] || done_testing
 }
@@ -905,12 +908,24 @@ held() {
 	done
 	check "$1: nor too few: in $enough of 3" [ $enough -gt 0 ]
 }
-# met NAME BPS JQ [THOUSANDTHS]: it is the limit, within 30 or so many of them
+# quick TEXT COMMAND...: a check that a kernel with its own checks on, which takes most of the time
+# for itself, can't keep; it is said there that it was left out
+quick() {
+	if [ "${MEMIO_TEST_PATIENCE:-1}" = 1 ]; then
+		check "$@"
+	else
+		diag "left out, as this kernel is slow: $1"
+	fi
+}
+# met NAME BPS JQ [THOUSANDTHS]: it is the limit, within 30 or so many of them; with a slow kernel not
+# more than that by a tenth
 met() {
 	local got
 
 	got=$(ledger "$1" "($3) * 64 * 1e9 / .clock_ns")
-	check "$1: $got B/s of $2 by the ledger: within ${4:-30}/1000" \
+	[ "${MEMIO_TEST_PATIENCE:-1}" = 1 ] ||
+		check "$1: $got B/s of $2 by the ledger: not 100/1000 more" [ "$got" -le $(($2 * 11 / 10)) ]
+	quick "$1: $got B/s of $2 by the ledger: within ${4:-30}/1000" \
 		[ $((got > $2 ? got - $2 : $2 - got)) -le $(($2 * ${4:-30} / 1000)) ]
 }
 # evaded KIND JQ BPS MORE [late]: it has no more lines than the limit, beyond MORE; and would have
@@ -924,7 +939,7 @@ evaded() {
 	diag "$1: $(ledger "$1" "($2) * 64e9 / .clock_ns") B/s of $3; $free without a limit;" \
 		"stopped for $(stopped_us "$1") us of $(ledger "$1" '.clock_ns / 1000')"
 	check "trap 10: $1: $got bytes by the ledger: not more than $most" [ "$got" -le "$most" ]
-	check "... of $free B/s that it has if it may" [ "$free" -gt $(($3 * 3 / 2)) ]
+	quick "... of $free B/s that it has if it may" [ "$free" -gt $(($3 * 3 / 2)) ]
 	check "... and is stopped" [ "$(stopped_us "$1")" -gt 0 ]
 	# As long as it is it pays with all that it earns.
 	least=$(($(stopped_us "$1") * ($3 / 1000) * 97 / 100000 - $4))
