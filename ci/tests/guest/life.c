@@ -16,6 +16,8 @@
  *	life stream DISK SECONDS THREADS
  *					reads until time is over, one fails, or SIGTERM
  *					comes; prints how many succeeded, and how many failed
+ *	life lasting DISK SECONDS THREADS
+ *					the same, but it ends with SIGTERM alone
  *	life waiting DISK N THREADS	stops itself when all threads are ready; N reads in
  *					each when it is continued; and all that again
  *	life crowd DISK N		one read in each of N threads; then they end, one after
@@ -370,12 +372,14 @@ static void end_all(struct work *work, long n)
 		pthread_join(work[i].thread, NULL);
 }
 
-static void stream(long n)
+static void stream(long n, bool lasting)
 {
 	struct work work[THREADS] = {};
 
 	signal(SIGTERM, on_term);
 	begin_all(work, n, read_until);
+	while (lasting && !__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		usleep(10000);
 	end_all(work, n);
 }
 
@@ -670,8 +674,8 @@ int main(int argc, char **argv)
 		pthread_exit(NULL);
 	} else if (!strcmp(what, "forks")) {
 		forks(more);
-	} else if (!strcmp(what, "stream")) {
-		stream(more);
+	} else if (!strcmp(what, "stream") || !strcmp(what, "lasting")) {
+		stream(more, !strcmp(what, "lasting"));
 	} else if (!strcmp(what, "waiting")) {
 		waiting(more);
 	} else if (!strcmp(what, "crowd")) {
