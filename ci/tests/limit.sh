@@ -908,15 +908,6 @@ held() {
 	done
 	check "$1: nor too few: in $enough of 3" [ $enough -gt 0 ]
 }
-# quick TEXT COMMAND...: a check that a kernel with its own checks on, which takes most of the time
-# for itself, can't keep; it is said there that it was left out
-quick() {
-	if [ "${MEMIO_TEST_PATIENCE:-1}" = 1 ]; then
-		check "$@"
-	else
-		diag "left out, as this kernel is slow: $1"
-	fi
-}
 # met NAME BPS JQ [THOUSANDTHS]: it is the limit, within 30 or so many of them; with a slow kernel not
 # more than that by a tenth
 met() {
