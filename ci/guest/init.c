@@ -74,10 +74,11 @@ static void nap(void)
 }
 
 /*
- * NVMe's queues stay frozen when the kernel goes down, and a frozen queue is a lock to lockdep, with
- * which the kernel stops CPUs from coming and going then. perf holds a mutex of CPUs that come while
- * it writes what a user reads, which may take IO of that queue: with all these in the kernel's memory
- * lockdep of Linux 6.12 sees a circle, though nobody else is left. So it has to prove no more.
+ * NVMe's queues stay frozen when the kernel goes down. To lockdep a frozen queue is a lock that is
+ * held, and then CPUs are kept from coming and going, with another. perf takes a mutex when CPUs
+ * come, and holds it while it writes what a user reads, which may take IO of that queue: once all
+ * that was seen, lockdep of Linux 6.12 has a circle, though nobody else is left. So it has to prove
+ * no more.
  */
 static void stop_proving(void)
 {
