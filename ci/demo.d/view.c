@@ -731,7 +731,7 @@ static bool show_verdict(const struct moment *start, const struct moment *now, b
 		return false;
 	}
 	if (!has_counters(&now->self) || unpriced > UNPRICED_BOUND) {
-		line("verdict: failed: an upper bound is no estimate (%s)", standing(&now->self));
+		line("verdict: failed: an upper bound is no estimate");
 		return false;
 	}
 	if (worst[0] <= IO_BOUND && worst[1] <= MEMORY_BOUND) {
