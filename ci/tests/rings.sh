@@ -33,6 +33,18 @@
 
 declare -A led
 
+# led_of NAME DEVICE: fills $led with what $ledger has of the device between NAME's two looks
+led_of() {
+	local key value
+
+	while read -r key value; do
+		led[$key]=$value
+	done < <(jq -r -L "$memio_top/ci/tests" --arg w "$1" --arg d "$2" '
+		include "ledger"; inner($w).devices[$d] | to_entries[]
+		| select(.key | test("_(bytes|ops)$"))
+		| "\(.key | rtrimstr("_bytes")) \(.value)"' "$ledger")
+}
+
 # virtio_rings TO FROM: solves for what no interface tells. In the ledger, reads of a ring have 16 B
 # (a descriptor) or 2, and writes 8 (an element) or 2; it has their sum and all accesses' number,
 # so there are as many equations as unknowns, and one more for TO. That is, as FROM, memio's for
