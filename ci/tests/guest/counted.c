@@ -10,7 +10,7 @@
  * sent is payload, with what was sent again; unsent was written, but not sent; received has
  * come, of which unread was not read; read is what read() has returned, of it late after the
  * program had said on any of them that the test is over, as iperf3 does (a byte, TEST_END);
- * early are the segments that had come when it first read.
+ * early are the segments that had come when it had first read.
  * Before the program is gone /proc/self/membw is added, when what its sockets had still to say is
  * said. When it listens, there is a file COUNTED.listens.
  */
@@ -69,9 +69,10 @@ ssize_t read(int fd, void *buffer, size_t bytes)
 	struct tcp_info info;
 	ssize_t n;
 
+	n = f(fd, buffer, bytes);
+	/* Only now it is its user's, and many may come between two calls. */
 	if (fd >= 0 && fd < SOCKETS && !early[fd] && is_tcp(fd, &info))
 		early[fd] = info.tcpi_segs_in;
-	n = f(fd, buffer, bytes);
 	if (n > 0 && fd < SOCKETS) {
 		had[fd] += n;
 		if (over)
