@@ -9,6 +9,8 @@
 . "$(dirname "$0")/core.sh"
 need fio gcc iperf3 libc6-dev liburing-dev util-linux xfsprogs linux-perf
 
+kernel=$("$memio_top/ci/kernel/build" "${MEMIO_TEST_KERNEL:-patched}")
+tick_us=$((1000000 / $(sed -n 's/^CONFIG_HZ=//p' "$kernel/config")))
 mkdir "$tmp/out"
 for program in pollring attach boosted briefly evade execs wqring wqchain; do
 	gcc -std=gnu11 -O2 -Wall -Wextra -Werror -static -pthread -o "$tmp/$program" \
