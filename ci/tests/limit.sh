@@ -17,7 +17,8 @@ for program in pollring attach boosted briefly evade execs wqring wqchain; do
 		"$memio_top/ci/tests/guest/$program.c" -luring
 done
 cat >"$tmp/guest" <<'END_GUEST'
-set -eu
+set -Eeu
+trap 'echo "# line $LINENO: status $? of $BASH_COMMAND" >&2' ERR
 out=$1 core=$2 programs=${0%/*} patience=${MEMIO_TEST_PATIENCE:-1}
 mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null || :
 cg=/sys/fs/cgroup
@@ -812,6 +813,7 @@ echo 0 >/sys/devices/system/cpu/cpu1/online
 yes "its CPU goes offline" "[ \$(cat /sys/devices/system/cpu/cpu1/online) = 0 ]"
 still "... and it is stopped on another"
 echo 1 >/sys/devices/system/cpu/cpu1/online
+end $pid
 
 other_limits
 
@@ -869,7 +871,10 @@ machine() {
 		--cpu-cache on "$@" --ledger "$tmp/ledger" --out "$tmp/out" -- \
 		env MEMIO_TEST_PATIENCE="${MEMIO_TEST_PATIENCE:-1}" \
 		bash "$tmp/guest" "$tmp/out" "$core" "${what[@]}"
-	[ "$status" = 0 ] || done_testing
+	[ "$status" = 0 ] || {
+		[ ! -s "$tmp/out/stopped" ] || diag "$(tail -n 10 "$tmp/out/stopped")"
+		done_testing
+	}
 }
 # said FILE N: the checks that the guest has made, all N of them
 said() {
