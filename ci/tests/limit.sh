@@ -756,6 +756,7 @@ wait $pid 2>/dev/null || :
 kworkers_ticks() { cat /proc/[0-9]*/stat 2>/dev/null | awk '$2 ~ /^\(kworker\/u/ { n += $14 + $15 } END { print n + 0 }'; }
 # Requests of a ring, which are not begun. Whoever waits for a worker that is stopped would wait for up
 # to ten seconds, and a closed ring's kworker for as long without a break: once it may be the end of these.
+[ $patience = 1 ] && once=2 || once=6
 for how in exec close; do
 	promptly=0
 	for i in 1 2 3; do
@@ -771,9 +772,9 @@ for how in exec close; do
 		begun=$(($(reads $other) - before))
 		used=$(kworkers_ticks)
 		: >/tmp/wq.end
-		sleep 2
+		sleep $once
 		used=$(($(kworkers_ticks) - used))
-		if [ -e /tmp/wq.done ] && [ "$begun" -lt 32 ] && [ $used -lt 50 ]; then
+		if [ -e /tmp/wq.done ] && [ "$begun" -lt 32 ] && [ $used -lt $((once * 25)) ]; then
 			promptly=$((promptly + 1))
 		fi
 		kill -KILL $pid 2>/dev/null || :
