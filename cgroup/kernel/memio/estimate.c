@@ -125,6 +125,7 @@
 
 #define OWED_MOST	BIT_ULL(20)	/* lines that devices made dirty: more than a cache has */
 #define DUE_MOST	((s64)OWED_MOST * MEMIO_LINE_BYTES)
+#define CPU_SMOOTH	4	/* as SMOOTH, of what CPUs write back */
 #define DUE_SPREAD	4	/* times what is smoothed over: how slowly what is due is paid */
 #define DUE_OVER	BIT_ULL(20)	/* bytes read, at least, that what is due is paid with */
 
@@ -229,6 +230,58 @@ void memio_window_lines(const struct memio_seen *seen, u64 *to, u64 *from)
 				    group_lines(seen, MEMIO_PARTIALS, MEMIO_ALL));
 }
 
+/* memio_rate_window(), where a price is smoothed over so many windows */
+static u32 rate_window(struct memio_rate *r, u64 mem, u64 all, u32 smooth)
+{
+	u64 price;
+
+	if (!all) {
+		if (r->pause < MEMIO_PAUSE)
+			r->pause++;
+	} else {
+		if (r->pause == MEMIO_PAUSE && r->all > MEMIO_LINE_BYTES) {
+			r->mem = mul_u64_u64_div_u64(r->mem, MEMIO_LINE_BYTES, r->all);
+			r->all = MEMIO_LINE_BYTES;
+		}
+		r->pause = 0;
+	}
+
+	if (all && r->all) {
+		u64 out = least(all, r->all / smooth) + r->all / FORGET;
+
+		r->mem -= mul_u64_u64_div_u64(r->mem, out, r->all);
+		r->all -= out;
+	}
+	r->mem += mem;
+	r->all += all;
+
+	/* other boxes may have seen more misses than these have lines, by chance */
+	if (r->mem / 4 >= r->all)
+		return HIGH;
+	price = mul_u64_u64_div_u64(r->mem, MEMIO_PRICE_ONE, r->all);
+	return price < HIGH ? price : HIGH;
+}
+
+/**
+ * memio_rate_window - what a window adds to a price
+ * @r:		what is known from the windows before
+ * @mem:	memory bytes of the window
+ * @all:	bytes of all lines that devices moved in it
+ *
+ * See "Smoothing" and "Prices" above.
+ *
+ * What comes after MEMIO_PAUSE windows without a line is likely to be another load: the
+ * price stays until it comes, but the sums that it rests on weigh as one line.
+ *
+ * Context: any, one at a time for each @r.
+ * Return: memory bytes for an IO byte, 16.16, at most MEMIO_CHECK_HIGH
+ * thousandths.
+ */
+u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all)
+{
+	return rate_window(r, mem, all, SMOOTH);
+}
+
 /**
  * memio_cpu_window - what is written back for what the CPUs have read, after a window
  * @e:		what is remembered of earlier ones; zeroed at first
@@ -259,6 +312,13 @@ void memio_window_lines(const struct memio_seen *seen, u64 *to, u64 *from)
  * 0.5 + 100,000 / 32,000,000 = 0.5031 until this is paid. So sums are right in the long
  * run, whatever lags behind what.
  *
+ * What CPUs read is charged in the window in which it is counted, or soon after, unlike what
+ * devices move. So the price may follow faster than theirs, which matters where the ratio drifts:
+ * if it is less by d in each window, in which r bytes are read, then
+ * CPU_SMOOTH * CPU_SMOOTH * DUE_SPREAD * d * r are charged too much until that is over, 2 MB where
+ * it falls from 0.8 to 0.1 in 100 windows of 4,300,000 bytes. After a step the price overshoots
+ * once, by 0.11 of it; if all is charged three windows late, by 0.29.
+ *
  * Context: any.
  * Return: bytes written back for each byte read, 16.16 fixed point.
  */
@@ -280,7 +340,7 @@ u32 memio_cpu_window(struct memio_cpu_estimate *e, const struct memio_seen *seen
 	if (!missed && !e->rate.all)
 		return 0;
 	back *= MEMIO_LINE_BYTES;
-	price = memio_rate_window(&e->rate, back, missed * MEMIO_LINE_BYTES);
+	price = rate_window(&e->rate, back, missed * MEMIO_LINE_BYTES, CPU_SMOOTH);
 
 	over = DUE_SPREAD * e->rate.all;
 	if (over < DUE_OVER)
@@ -331,52 +391,6 @@ void memio_window_cost(enum memio_estimator kind, const struct memio_seen *seen,
 	cost->to_write *= MEMIO_LINE_BYTES;
 	cost->from_read *= MEMIO_LINE_BYTES;
 	cost->from_write *= MEMIO_LINE_BYTES;
-}
-
-/**
- * memio_rate_window - what a window adds to a price
- * @r:		what is known from the windows before
- * @mem:	memory bytes of the window
- * @all:	bytes of all lines that devices moved in it
- *
- * See "Smoothing" and "Prices" above.
- *
- * What comes after MEMIO_PAUSE windows without a line is likely to be another load: the
- * price stays until it comes, but the sums that it rests on weigh as one line.
- *
- * Context: any, one at a time for each @r.
- * Return: memory bytes for an IO byte, 16.16, at most MEMIO_CHECK_HIGH
- * thousandths.
- */
-u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all)
-{
-	u64 price;
-
-	if (!all) {
-		if (r->pause < MEMIO_PAUSE)
-			r->pause++;
-	} else {
-		if (r->pause == MEMIO_PAUSE && r->all > MEMIO_LINE_BYTES) {
-			r->mem = mul_u64_u64_div_u64(r->mem, MEMIO_LINE_BYTES, r->all);
-			r->all = MEMIO_LINE_BYTES;
-		}
-		r->pause = 0;
-	}
-
-	if (all && r->all) {
-		u64 out = least(all, r->all / SMOOTH) + r->all / FORGET;
-
-		r->mem -= mul_u64_u64_div_u64(r->mem, out, r->all);
-		r->all -= out;
-	}
-	r->mem += mem;
-	r->all += all;
-
-	/* other boxes may have seen more misses than these have lines, by chance */
-	if (r->mem / 4 >= r->all)
-		return HIGH;
-	price = mul_u64_u64_div_u64(r->mem, MEMIO_PRICE_ONE, r->all);
-	return price < HIGH ? price : HIGH;
 }
 
 /* A line that has cost a line, or nothing */

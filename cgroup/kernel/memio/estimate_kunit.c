@@ -690,6 +690,57 @@ static void cpu_due(struct kunit *test)
 	KUNIT_EXPECT_LE(test, price, PRICE(10));
 }
 
+/* The example at memio_cpu_window(): the ratio drifts, and what is due stays a little. */
+static void cpu_drifts(struct kunit *test)
+{
+	struct memio_cpu_estimate e = {};
+	struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+	const u64 missed = 67200;
+	u64 paid = 0;
+	u32 price;
+
+	for (int i = 0; i < 200; i++) {
+		u64 ratio = i < 100 ? 800 : 800 - 7 * (i - 100);
+
+		seen.lines[MEMIO_WRITES][MEMIO_VICTIMS] = missed * ratio / 1000;
+		price = memio_cpu_window(&e, &seen, missed, paid);
+		paid = missed * MEMIO_LINE_BYTES * price >> MEMIO_PRICE_SHIFT;
+		if (i < 100)
+			continue;
+		KUNIT_EXPECT_LE(test, e.due, 10000);
+		KUNIT_EXPECT_GE(test, e.due, -2000000);
+	}
+	KUNIT_EXPECT_LE(test, e.due, -1000000);
+}
+
+/* It steps, and all is charged some windows late: it overshoots once, and does not swing. */
+static void cpu_steps(struct kunit *test)
+{
+	for (int lag = 0; lag <= 3; lag++) {
+		struct memio_cpu_estimate e = {};
+		struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+		const u64 missed = 67200;
+		u64 late[4] = {}, paid;
+		u32 price, most = 0;
+
+		for (int i = 0; i < 200; i++) {
+			seen.lines[MEMIO_WRITES][MEMIO_VICTIMS] = missed / (i < 100 ? 2 : 1);
+			paid = i <= lag ? missed * MEMIO_LINE_BYTES / 2 : late[(i - 1 - lag) % 4];
+			price = memio_cpu_window(&e, &seen, missed, paid);
+			late[i % 4] = missed * MEMIO_LINE_BYTES * price >> MEMIO_PRICE_SHIFT;
+			if (i < 100)
+				continue;
+			most = max(most, price);
+			if (price < most)
+				KUNIT_EXPECT_GE(test, price, PRICE(998));
+		}
+		KUNIT_EXPECT_LE(test, most, PRICE(1000 + 150));
+		if (!lag)
+			KUNIT_EXPECT_LE(test, most, PRICE(1000 + 60));
+		KUNIT_EXPECT_LE(test, price, PRICE(1001));
+	}
+}
+
 /* After a pause another load has its own price at once; until then the last one stays. */
 static void another_load(struct kunit *test)
 {
@@ -774,6 +825,8 @@ static struct kunit_case memio_estimate_cases[] = {
 	KUNIT_CASE(cpu_alone),
 	KUNIT_CASE(cpu_turns),
 	KUNIT_CASE(cpu_due),
+	KUNIT_CASE(cpu_drifts),
+	KUNIT_CASE(cpu_steps),
 	{}
 };
 
