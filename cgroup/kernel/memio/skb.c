@@ -251,8 +251,9 @@ static u32 sender(const struct sock *sk)
 
 void __memio_skb_tx(struct sk_buff *skb, const struct sock *sk)
 {
+	/* Whoever looks at a socket (MSG_PEEK) sends an acknowledgment that is due. */
 	if (!skb->memio && !skb->memio_rx)
-		skb->memio = sender(sk);
+		skb->memio = skb_is_tcp_pure_ack(skb) ? user_of(sk) : sender(sk);
 }
 EXPORT_SYMBOL(__memio_skb_tx);
 
@@ -342,6 +343,7 @@ void __memio_sock_follow(struct sock *sk, const struct sock *used)
 		WRITE_ONCE(sk->sk_memio, owner);
 }
 
+/* Who only looks at what there is (MSG_PEEK) has no part in it, and does not come by. */
 void __memio_sock_used(struct sock *sk)
 {
 	u32 owner;

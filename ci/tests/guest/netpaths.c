@@ -750,6 +750,8 @@ static void zerocopy_done(int fd)
 /* Others are to find it at work: some is left to be done until there is the file BACK. */
 static void slowly(const char *how, size_t left)
 {
+	if (!strcmp(how, "peeked"))
+		usleep(2000);
 	if (strcmp(how, "slow"))
 		return;
 	do {
@@ -865,6 +867,20 @@ static ssize_t map_some(int fd, void *map, size_t bytes)
 	return got;
 }
 
+/* Until it is killed, a task in `d` looks at what there is, and counts. */
+static pid_t look_on(int fd, unsigned long *looks)
+{
+	pid_t pid = start();
+	char byte;
+
+	if (pid)
+		return pid;
+	enter("d");
+	for (;; usleep(1000))
+		if (recv(fd, &byte, 1, MSG_PEEK) == 1)
+			++*looks;
+}
+
 static void receive_by(int fd, const char *how, size_t bytes)
 {
 	struct iovec iov[4];
@@ -873,6 +889,8 @@ static void receive_by(int fd, const char *how, size_t bytes)
 	int nowhere = open("/dev/null", O_WRONLY), pipes[2];
 	void *map = NULL;
 	size_t away = strcmp(how, "away") ? 0 : bytes / 2;
+	unsigned long *looks = NULL;
+	pid_t peeker = 0;
 	ssize_t got = 1;
 	size_t n;
 
@@ -884,6 +902,13 @@ static void receive_by(int fd, const char *how, size_t bytes)
 		poll_device(fd);
 	if (!strcmp(how, "lossy"))
 		lose_some(fd);
+	if (!strcmp(how, "peeked")) {
+		looks = mmap(NULL, sizeof(*looks), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		if (looks == MAP_FAILED)
+			err(1, "mmap");
+		peeker = look_on(fd, looks);
+	}
 	if (!strcmp(how, "map")) {
 		map = mmap(NULL, CHUNK, PROT_READ, MAP_SHARED, fd, 0);
 		if (map == MAP_FAILED)
@@ -928,6 +953,11 @@ static void receive_by(int fd, const char *how, size_t bytes)
 		}
 		if (got <= 0)
 			err(1, "%s: %zd, %zu left", how, got, bytes);
+	}
+	if (peeker) {
+		kill(peeker, SIGKILL);
+		waitpid(peeker, NULL, 0);
+		printf("looks %lu\n", *looks);
 	}
 }
 
