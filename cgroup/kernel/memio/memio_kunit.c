@@ -1505,6 +1505,40 @@ static void packet_is_cut_and_sent(struct kunit *test)
 	kfree_skb(skb);
 }
 
+/* What a driver says of its ring counts; of one that says nothing, what is common. */
+static void packet_is_sent_by_its_ring(struct kunit *test)
+{
+	static const struct memio_ring other = { .tx_piece = 32, .tx_done = 4 };
+	const struct {
+		const struct memio_ring *ring;
+		u32 to, from;
+	} cases[] = {
+		{ NULL, 16, 8 }, { &memio_ring_status, 16, 8 }, { &memio_ring_whole, 16, 16 },
+		{ &other, 32, 4 },
+	};
+	struct owners *o = test->priv;
+	u64 to = 0, from = 0;
+
+	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct sk_buff *skb = new_frame(test, o->dev->id);
+		struct memio_bytes mine = {};
+		struct memio_tx tx;
+
+		to += skb->len + cases[i].to;
+		from += cases[i].from;
+		skb->memio = o->group[0]->owner;
+		skb->dev->memio_ring = cases[i].ring;
+		__memio_tx_begin(&tx, skb, skb->dev);
+		__memio_tx_done(&tx);
+		memio_stock_drain();
+		memio_cgroup_read(o->group[0], o->dev, &mine);
+		KUNIT_EXPECT_EQ(test, mine.to, to);
+		KUNIT_EXPECT_EQ(test, mine.from, from);
+		skb->dev->memio_ring = NULL;
+		kfree_skb(skb);
+	}
+}
+
 /* A protocol of which each packet becomes a part of the one before, and its buffer is free */
 static struct sk_buff *take_all(struct list_head *head, struct sk_buff *skb)
 {
@@ -1622,6 +1656,7 @@ static struct kunit_case skb_cases[] = {
 	KUNIT_CASE(packet_loses_a_piece),
 	KUNIT_CASE(packet_is_cut_and_forwarded),
 	KUNIT_CASE(packet_is_cut_and_sent),
+	KUNIT_CASE(packet_is_sent_by_its_ring),
 	KUNIT_CASE(buffer_is_used_again),
 	{}
 };

@@ -525,6 +525,56 @@ static void peer_raw(const char *request, struct sockaddr_in6 *who)
 	}
 }
 
+static __u16 checksum(const void *from, size_t bytes)
+{
+	__u32 sum = 0;
+	__u16 word;
+
+	for (size_t i = 0; i < bytes / 2; i++) {
+		memcpy(&word, (const char *)from + 2 * i, 2);
+		sum += word;
+	}
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return ~sum;
+}
+
+/* echo COUNT SIZE: what the kernel answers, over IPv4 */
+static void peer_echo(const char *request, struct sockaddr_in6 *who)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET };
+	struct icmphdr *echo = (struct icmphdr *)buffer;
+	int count, size, fd;
+
+	if (sscanf(request, "echo %d %d", &count, &size) != 2)
+		return;
+	memcpy(&to.sin_addr, who->sin6_addr.s6_addr + 12, 4);
+	fd = new_socket(AF_INET, SOCK_RAW, IPPROTO_ICMP);
+	for (int i = 0; i < count; i++) {
+		*echo = (struct icmphdr){ .type = ICMP_ECHO, .un.echo.sequence = htons(i) };
+		echo->checksum = checksum(buffer, size);
+		if (sendto(fd, buffer, size, 0, (struct sockaddr *)&to, sizeof(to)) != size)
+			err(1, "echo");
+		pause_after(i);
+	}
+}
+
+/* knock COUNT PORT: nobody listens there */
+static void peer_knock(const char *request, struct sockaddr_in6 *who)
+{
+	int count, port, fd;
+
+	if (sscanf(request, "knock %d %d", &count, &port) != 2)
+		return;
+	who->sin6_port = htons(port);
+	while (count--) {
+		fd = new_socket(AF_INET6, SOCK_STREAM, 0);
+		if (!connect(fd, (struct sockaddr *)who, sizeof(*who)) || errno != ECONNREFUSED)
+			err(1, "port %d", port);
+		close(fd);
+	}
+}
+
 static struct sockaddr_ll link_of(const char *interface)
 {
 	struct sockaddr_ll l = {
@@ -538,20 +588,6 @@ static struct sockaddr_ll link_of(const char *interface)
 		err(1, "%s", interface);
 	memset(l.sll_addr, 0xff, ETH_ALEN);
 	return l;
-}
-
-static __u16 checksum(const void *from, size_t bytes)
-{
-	__u32 sum = 0;
-	__u16 word;
-
-	for (size_t i = 0; i < bytes / 2; i++) {
-		memcpy(&word, (const char *)from + 2 * i, 2);
-		sum += word;
-	}
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return ~sum;
 }
 
 /*
@@ -664,6 +700,8 @@ static int run_peer(char **arg)
 		peer_connect(request, &who);
 		peer_fast(request, &who);
 		peer_raw(request, &who);
+		peer_echo(request, &who);
+		peer_knock(request, &who);
 		peer_segments(request);
 		peer_packet(request);
 		_exit(0);
@@ -1576,7 +1614,7 @@ static void udp_receive(const char *host, const char *how, int count, int size)
 		pid[0] = reader("p", fd, "plain", count / 5);
 		pid[1] = reader("c", fd, "plain", count / 5 * 2);
 		pid[2] = reader("d", fd, "plain", count - count / 5 * 3);
-	} else if (strcmp(how, "peek")) {
+	} else if (strcmp(how, "peek") && strcmp(how, "unread")) {
 		pid[0] = reader("c", fd, how, count);
 	}
 	snprintf(what, sizeof(what), "udp %s %d %d %d %d%s", to, PORT_HERE, count, size,
@@ -1598,6 +1636,9 @@ static void udp_receive(const char *host, const char *how, int count, int size)
 	for (int i = 0; i < 3; i++)
 		if (pid[i])
 			finish(pid[i]);
+	/* When all have come, the socket is closed. */
+	if (!strcmp(how, "unread"))
+		usleep(500000);
 }
 
 static void udp_send(const char *host, const char *how, int count, int size)
@@ -1744,6 +1785,17 @@ static int run_segments(char **arg)
 	char what[REQUEST];
 
 	snprintf(what, sizeof(what), "segments %s %s %s", arg[1], arg[2], arg[3]);
+	ask(arg[0], what);
+	usleep(500000);
+	return 0;
+}
+
+/* answered HOST WHAT...: the kernel alone answers what the peer sends */
+static int run_answered(char **arg)
+{
+	char what[REQUEST];
+
+	snprintf(what, sizeof(what), "%s %s %s", arg[1], arg[2], arg[3]);
 	ask(arg[0], what);
 	usleep(500000);
 	return 0;
@@ -2374,6 +2426,7 @@ static const struct command {
 	{ "looped", run_looped, 3 },	/* HOST COUNT SIZE */
 	{ "flood", run_flood, 5 },	/* HOST TO PORT COUNT SIZE */
 	{ "segments", run_segments, 4 },	/* HOST TO COUNT SIZE */
+	{ "answered", run_answered, 4 },	/* HOST echo|knock COUNT SIZE|PORT */
 	{ "frames", run_frames, 3 },	/* HOST COUNT SIZE */
 	{ "full", run_full, 3 },	/* HOST COUNT SIZE */
 	{ "spin", run_spin, 1 },	/* HOST */
