@@ -710,9 +710,15 @@ static int run_peer(char **arg)
 
 /* ---- streams ---- */
 
-static void ring_init(struct io_uring *ring)
+/* Whose calls are done by a ring: by who calls, by its thread that polls, by one of its workers */
+static bool by_ring(const char *how)
 {
-	int ret = io_uring_queue_init(8, ring, 0);
+	return !strcmp(how, "uring") || !strcmp(how, "sqpoll") || !strcmp(how, "worker");
+}
+
+static void ring_init(struct io_uring *ring, const char *how)
+{
+	int ret = io_uring_queue_init(8, ring, strcmp(how, "sqpoll") ? 0 : IORING_SETUP_SQPOLL);
 
 	if (ret < 0)
 		errx(1, "io_uring: %s", strerror(-ret));
@@ -816,6 +822,7 @@ static void send_by(int fd, const char *how, size_t bytes)
 	struct iovec iov[4];
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 4 };
 	struct io_uring ring;
+	struct io_uring_sqe *sqe;
 	int file = -1, pipes[2];
 	size_t n;
 	ssize_t sent;
@@ -827,8 +834,8 @@ static void send_by(int fd, const char *how, size_t bytes)
 	}
 	if (pipe(pipes))
 		err(1, "pipe");
-	if (!strcmp(how, "uring") || !strcmp(how, "zc"))
-		ring_init(&ring);
+	if (by_ring(how) || !strcmp(how, "zc"))
+		ring_init(&ring, how);
 	if (!strcmp(how, "zerocopy"))
 		set(fd, SOL_SOCKET, SO_ZEROCOPY, 1);
 	if (!strcmp(how, "pace"))
@@ -861,8 +868,10 @@ static void send_by(int fd, const char *how, size_t bytes)
 			if (sent < 0 && errno == ENOBUFS)
 				sent = 0;
 			zerocopy_done(fd);
-		} else if (!strcmp(how, "uring")) {
-			io_uring_prep_send(io_uring_get_sqe(&ring), fd, buffer, n, 0);
+		} else if (by_ring(how)) {
+			sqe = io_uring_get_sqe(&ring);
+			io_uring_prep_send(sqe, fd, buffer, n, 0);
+			io_uring_sqe_set_flags(sqe, strcmp(how, "worker") ? 0 : IOSQE_ASYNC);
 			sent = ring_do(&ring);
 		} else if (!strcmp(how, "zc")) {
 			sent = ring_send_zc(&ring, fd, n);
@@ -924,6 +933,7 @@ static void receive_by(int fd, const char *how, size_t bytes)
 	struct iovec iov[4];
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 4 };
 	struct io_uring ring;
+	struct io_uring_sqe *sqe;
 	int nowhere = open("/dev/null", O_WRONLY), pipes[2];
 	void *map = NULL;
 	size_t away = strcmp(how, "away") ? 0 : bytes / 2;
@@ -934,8 +944,8 @@ static void receive_by(int fd, const char *how, size_t bytes)
 
 	if (nowhere < 0 || pipe(pipes))
 		err(1, "pipe");
-	if (!strcmp(how, "uring"))
-		ring_init(&ring);
+	if (by_ring(how))
+		ring_init(&ring, how);
 	if (!strcmp(how, "busy"))
 		poll_device(fd);
 	if (!strcmp(how, "lossy"))
@@ -973,8 +983,10 @@ static void receive_by(int fd, const char *how, size_t bytes)
 				if (done <= 0)
 					err(1, "splice");
 			}
-		} else if (!strcmp(how, "uring")) {
-			io_uring_prep_recv(io_uring_get_sqe(&ring), fd, buffer, n, 0);
+		} else if (by_ring(how)) {
+			sqe = io_uring_get_sqe(&ring);
+			io_uring_prep_recv(sqe, fd, buffer, n, 0);
+			io_uring_sqe_set_flags(sqe, strcmp(how, "worker") ? 0 : IOSQE_ASYNC);
 			got = ring_do(&ring);
 		} else if (!strcmp(how, "msg") && n == CHUNK) {
 			got = recvmsg(fd, &msg, 0);
@@ -1492,8 +1504,8 @@ static int drain(int fd, const char *how, int count)
 		iov[i] = (struct iovec){ buffer + i * CHUNK / BATCH, CHUNK / BATCH };
 		msg[i].msg_hdr = (struct msghdr){ .msg_iov = &iov[i], .msg_iovlen = 1 };
 	}
-	if (!strcmp(how, "uring"))
-		ring_init(&ring);
+	if (by_ring(how))
+		ring_init(&ring, how);
 	if (!strcmp(how, "busy"))
 		poll_device(fd);
 	/* A machine that has other work may stand still for a while, above all at first. */
@@ -1659,8 +1671,8 @@ static void udp_send(const char *host, const char *how, int count, int size)
 			.msg_name = &to,
 			.msg_namelen = length,
 		};
-	if (!strcmp(how, "uring"))
-		ring_init(&ring);
+	if (by_ring(how))
+		ring_init(&ring, how);
 	if (!strcmp(how, "gso"))
 		set(fd, IPPROTO_UDP, UDP_SEGMENT, size);
 	for (int sent = 0; sent < count; sent += n) {
