@@ -1301,10 +1301,25 @@ static int run_resets(char **arg)
 
 static void look(const char *file);
 
+static void splice_away(int fd, int bytes)
+{
+	int nowhere = open("/dev/null", O_WRONLY), pipes[2], got;
+
+	if (nowhere < 0 || pipe(pipes))
+		err(1, "pipe");
+	for (; bytes; bytes -= got) {
+		got = splice(fd, NULL, pipes[1], NULL, bytes, 0);
+		if (got <= 0)
+			err(1, "splice");
+		if (splice(pipes[0], NULL, nowhere, NULL, got, 0) != got)
+			err(1, "splice to nowhere");
+	}
+}
+
 /*
  * unread HOST BYTES READ DIR NAME GROUP: bytes wait in a socket of a task in GROUP, `c` or `p` or
- * below, which then goes to `c`, reads READ of them and closes it. Looks as DIR/NAME.waiting
- * between.
+ * below, which then goes to `c`, reads READ of them, with SPLICE in its environment by splice, and
+ * closes it. Looks as DIR/NAME.waiting between.
  */
 static int run_unread(char **arg)
 {
@@ -1326,7 +1341,9 @@ static int run_unread(char **arg)
 	usleep(200000);
 	look(name);
 	leave(arg[5]);
-	if ((int)get(fd, wanted) != wanted)
+	if (getenv("SPLICE"))
+		splice_away(fd, wanted);
+	else if ((int)get(fd, wanted) != wanted)
 		errx(1, "short");
 	close(fd);
 	return 0;
@@ -1810,6 +1827,15 @@ static int run_answered(char **arg)
 	snprintf(what, sizeof(what), "%s %s %s", arg[1], arg[2], arg[3]);
 	ask(arg[0], what);
 	usleep(500000);
+	return 0;
+}
+
+/* spy: taps all packets, as tcpdump did when it was young, and reads none */
+static int run_spy(char **arg)
+{
+	(void)arg;
+	new_socket(AF_PACKET, SOCK_PACKET, htons(ETH_P_ALL));
+	pause();
 	return 0;
 }
 
@@ -2438,6 +2464,7 @@ static const struct command {
 	{ "looped", run_looped, 3 },	/* HOST COUNT SIZE */
 	{ "flood", run_flood, 5 },	/* HOST TO PORT COUNT SIZE */
 	{ "segments", run_segments, 4 },	/* HOST TO COUNT SIZE */
+	{ "spy", run_spy, 0 },
 	{ "answered", run_answered, 4 },	/* HOST echo|knock COUNT SIZE|PORT */
 	{ "frames", run_frames, 3 },	/* HOST COUNT SIZE */
 	{ "full", run_full, 3 },	/* HOST COUNT SIZE */
