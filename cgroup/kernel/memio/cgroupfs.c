@@ -502,6 +502,7 @@ static void memio_attach(struct cgroup_taskset *tset)
 	/* A kernel thread may be at acting for somebody, who does not move with it. */
 	cgroup_taskset_for_each(p, css, tset)
 		if (!(p->flags & PF_KTHREAD)) {
+			memio_cpu_leaves(p);
 			memio_owner_move(p, memio_css_cgroup(css));
 			memio_throttle_moved(p);
 		}
@@ -510,8 +511,11 @@ static void memio_attach(struct cgroup_taskset *tset)
 /* What CPUs read is charged where nothing can be allocated: the task has to be an owner. */
 static void memio_forked(struct task_struct *p)
 {
-	if (memio_cpu_counting() && !(p->flags & PF_KTHREAD))
-		__memio_task_owner(p);
+	if (!memio_cpu_counting() || p->flags & PF_KTHREAD)
+		return;
+	__memio_task_owner(p);
+	if (!p->memio_owner)
+		memio_cpu_no_owner();
 }
 
 struct cgroup_subsys memio_cgrp_subsys = {

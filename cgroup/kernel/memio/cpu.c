@@ -137,6 +137,7 @@ static bool memio_cpu_there __ro_after_init;
 static unsigned long memio_cpu_until;	/* in jiffies: until when it is wanted */
 static bool memio_cpu_running;		/* as memio_running in counters.c */
 static bool memio_cpu_owners;		/* the work item's: all tasks are owners */
+static bool memio_cpu_some_not;		/* but some that have come since */
 static bool memio_cpu_limits;		/* somebody has a limit to what CPUs read */
 
 static void cpu_work_fn(struct work_struct *work);
@@ -428,6 +429,44 @@ void memio_cpu_sync(void)
 		cpu_account(this_cpu_ptr(&memio_cpus), current);
 }
 
+/* The interrupt is all there is to it: __memio_cpu_irq() has been called as it began. */
+static void cpu_interrupt(void *unused)
+{
+}
+
+/**
+ * memio_cpu_leaves - count up to here what a task has read, wherever it runs
+ * @p:	the task, which is about to be somebody else's
+ *
+ * Without ticks that may be much.
+ *
+ * Context: process, may sleep.
+ */
+void memio_cpu_leaves(struct task_struct *p)
+{
+	if (!memio_cpu_counting())
+		return;
+	if (p == current) {
+		guard(irq)();
+		memio_cpu_sync();
+	} else if (task_curr(p)) {
+		smp_call_function_single(task_cpu(p), cpu_interrupt, NULL, true);
+	}
+}
+
+/**
+ * memio_cpu_no_owner - a task could not be made an owner
+ *
+ * If CPUs are counted it is tried again in a second, or all that it reads would be its group's
+ * alone for as long as they are.
+ *
+ * Context: any.
+ */
+void memio_cpu_no_owner(void)
+{
+	WRITE_ONCE(memio_cpu_some_not, true);
+}
+
 /**
  * memio_cpu_busy - whether a CPU may have counted what nobody has been charged with
  * @cpu:	the CPU
@@ -633,7 +672,7 @@ static void cpu_work_fn(struct work_struct *work)
 	}
 	for_each_online_cpu(cpu)
 		cpu_arm(cpu);
-	owners = !memio_cpu_owners;
+	owners = xchg(&memio_cpu_some_not, false) || !memio_cpu_owners;
 	left = READ_ONCE(memio_cpu_until) - jiffies;
 	queue_delayed_work(system_unbound_wq, &cpu_work, clamp_t(long, left, 1, HZ));
 out:

@@ -230,6 +230,8 @@ static inline bool memio_cpu_counting(void)
 struct memio_cpu_bytes memio_cpu_pay(u32 lines);
 struct memio_cpu_bytes memio_cpu_cost(u32 lines);
 void memio_cpu_sync(void);
+void memio_cpu_leaves(struct task_struct *p);
+void memio_cpu_no_owner(void);
 bool memio_cpu_busy(int cpu);
 void memio_cpu_lines(enum memio_cpu_line line, struct memio_cpu_bytes *sum);
 void memio_cpu_sums(unsigned int package, u64 *missed, u64 *paid);
@@ -258,6 +260,14 @@ static inline struct memio_cpu_bytes memio_cpu_pay(u32 lines)
 }
 
 static inline void memio_cpu_sync(void)
+{
+}
+
+static inline void memio_cpu_leaves(struct task_struct *p)
+{
+}
+
+static inline void memio_cpu_no_owner(void)
 {
 }
 

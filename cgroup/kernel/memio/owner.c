@@ -345,13 +345,25 @@ VISIBLE_IF_KUNIT bool memio_owner_reap(unsigned long quarantine)
 
 static void reap_owners(struct work_struct *work)
 {
+	/* Who has retired one meanwhile has asked for it in MEMIO_QUARANTINE. */
 	if (memio_owner_reap(MEMIO_QUARANTINE))
-		schedule_delayed_work(&reap_work, HZ);
+		mod_delayed_work(system_wq, &reap_work, HZ);
 }
 
 static struct memio_cgroup *task_group_of(struct task_struct *p)
 {
 	return memio_css_cgroup(task_css_check(p, memio_cgrp_id, true));
+}
+
+/*
+ * Whose the bytes are of a task that is no owner. One that exits stays in a group that the
+ * controller is taken from, which has given up its own then.
+ */
+static u32 group_owner(struct memio_cgroup *g)
+{
+	while (unlikely(css_is_dying(&g->css)) && memio_cgroup_parent(g))
+		g = memio_cgroup_parent(g);
+	return g->owner;
 }
 
 /**
@@ -392,7 +404,7 @@ u32 __memio_task_owner(struct task_struct *p)
 		/* To ask too early is no failure, or it would never be time again. */
 		if (!exiting && !early)
 			WRITE_ONCE(g->try_again, jiffies + MEMIO_AGAIN);
-		id = g->owner;
+		id = group_owner(g);
 	}
 	raw_spin_unlock_irqrestore(&owners_lock, flags);
 	rcu_read_unlock();
@@ -554,7 +566,7 @@ u32 memio_task_or_group(struct task_struct *p)
 {
 	u32 id = READ_ONCE(p->memio_owner);
 
-	return id ?: task_group_of(p)->owner;
+	return id ?: group_owner(task_group_of(p));
 }
 
 /* Makes a task an owner, if it has to be. Returns false if that was not possible. */
@@ -713,13 +725,16 @@ void memio_task_update(struct task_struct *p)
  *
  * Its sums are its process's from here on, with what is still to come for it.
  *
- * Context: with p->sighand->siglock.
+ * Context: with p->sighand->siglock, interrupts off.
  */
 void __memio_exit(struct task_struct *p)
 {
 	struct memio_owner *o;
 	unsigned long flags;
 
+	/* What it has read since its CPU was last counted, before that is a group's alone. */
+	if (p == current)
+		memio_cpu_sync();
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&owners_lock, flags);
 	o = memio_owner(p->memio_owner);
@@ -830,6 +845,7 @@ void memio_owner_move(struct task_struct *p, struct memio_cgroup *g)
 		/* It'll get one with its next IO, or if CPUs count, and begin at 0. */
 		memio_event(g, MEMIO_EV_NO_SLOT, 1);
 		WRITE_ONCE(p->memio_owner, 0);
+		memio_cpu_no_owner();
 	}
 	retire(old);
 out:
