@@ -10,7 +10,7 @@ need gcc libc6-dev jq
 
 key=$({
 	gcc --version | head -n 1
-	cat "$memio_top/ci/tests/guest/"{core.c,check.h,core-msr.h,core-work.S,core-work.h,ledger.h} "$memio_top/ci/guest/pci.h"
+	cat "$memio_top/ci/tests/guest/"{core.c,check.h,core-msr.h,core-work.S,core-work.h,ledger.h,membw.h} "$memio_top/ci/guest/pci.h"
 } | hash_of)
 # shellcheck disable=SC2016,SC2034 # $out is cached's
 core=$(cached test-core "$key" sh -c 'cd "$1" && gcc -std=gnu11 -O2 -Wall -Wextra -Werror -static \

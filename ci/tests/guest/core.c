@@ -23,6 +23,8 @@
  *	task TAG WORK BYTES N  does it N times to so many bytes, on one CPU after the
  *		   other if there are two, as a task with a tag in the ledger; prints what
  *		   perf counts, and what memio says that it has read and written back
+ *	threads TAG BYTES N  each of N threads, one after the other, reads so many bytes and ends;
+ *		   prints what memio says that the process has read
  *	windows TAG MS SECONDS [signals]  reads memory, and prints the most bytes that it has
  *		   read in any MS milliseconds; with signals, it gets one from itself
  *		   for each page
@@ -1468,6 +1470,38 @@ static int task(u64 tag, const char *name, u64 bytes, u64 n)
 	return 0;
 }
 
+static char *threads_at;
+static u64 threads_bytes;
+
+static void *short_thread(void *unused)
+{
+	(void)unused;
+	load_apart(threads_at, LINE, threads_bytes / LINE);
+	return NULL;
+}
+
+/* threads TAG BYTES N */
+static int threads(u64 tag, u64 bytes, u64 n)
+{
+	char *buf = map(BIG, MAP_POPULATE);
+	u64 i, begin[2], end[2];
+	pthread_t t;
+
+	ledger_open();
+	membw(begin);
+	ledger_tag(tag);
+	threads_bytes = bytes;
+	for (i = 0; i < n; i++) {
+		threads_at = buf + i * bytes % (BIG - bytes);
+		if (pthread_create(&t, NULL, short_thread, NULL) || pthread_join(t, NULL))
+			die("a thread: %m");
+	}
+	ledger_tag(0);
+	membw(end);
+	printf("%lu %lu\n", tag, end[0] - begin[0]);
+	return 0;
+}
+
 static u64 clock_ns(void)
 {
 	struct timespec t;
@@ -1540,9 +1574,11 @@ int main(int argc, char **argv)
 
 	if (argc < 2) {
 		fprintf(stderr,
-			"usage: core GROUP... | dram BYTES_PER_S | losses TAG PERIOD | run WORK [N] | task TAG WORK BYTES N | paced TAG BYTES TURNS | windows TAG MS SECONDS [signals] | bursts TAG BYTES MS | marks MS\n");
+			"usage: core GROUP... | dram BYTES_PER_S | losses TAG PERIOD | run WORK [N] | task TAG WORK BYTES N | threads TAG BYTES N | paced TAG BYTES TURNS | windows TAG MS SECONDS [signals] | bursts TAG BYTES MS | marks MS\n");
 		return 2;
 	}
+	if (!strcmp(argv[1], "threads") && argc == 5)
+		return threads(number(argv[2]), number(argv[3]), number(argv[4]));
 	if (!strcmp(argv[1], "task") && argc == 6)
 		return task(number(argv[2]), argv[3], number(argv[4]),
 			    number(argv[5]));
