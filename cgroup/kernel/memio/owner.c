@@ -732,7 +732,7 @@ void __memio_exit(struct task_struct *p)
 	struct memio_owner *o;
 	unsigned long flags;
 
-	/* What it has read since its CPU was last counted, before that is a group's alone. */
+	/* What its CPU has not counted yet would be the group's alone. */
 	if (p == current)
 		memio_cpu_sync();
 	rcu_read_lock();

@@ -1797,15 +1797,21 @@ static int run_fast(char **arg)
 	return 0;
 }
 
+/* What the peer sends is for nobody here, who would know when all has come. */
+static int ask_and_wait(const char *host, const char *what)
+{
+	ask(host, what);
+	usleep(500000);
+	return 0;
+}
+
 /* flood HOST TO PORT COUNT SIZE: the peer sends, and nobody here reads */
 static int run_flood(char **arg)
 {
 	char what[REQUEST];
 
 	snprintf(what, sizeof(what), "udp %s %s %s %s 1", arg[1], arg[2], arg[3], arg[4]);
-	ask(arg[0], what);
-	usleep(500000);
-	return 0;
+	return ask_and_wait(arg[0], what);
 }
 
 /* segments HOST TO COUNT SIZE: the peer sends a TCP stream that is for nobody here */
@@ -1814,9 +1820,7 @@ static int run_segments(char **arg)
 	char what[REQUEST];
 
 	snprintf(what, sizeof(what), "segments %s %s %s", arg[1], arg[2], arg[3]);
-	ask(arg[0], what);
-	usleep(500000);
-	return 0;
+	return ask_and_wait(arg[0], what);
 }
 
 /* answered HOST WHAT...: the kernel alone answers what the peer sends */
@@ -1825,9 +1829,7 @@ static int run_answered(char **arg)
 	char what[REQUEST];
 
 	snprintf(what, sizeof(what), "%s %s %s", arg[1], arg[2], arg[3]);
-	ask(arg[0], what);
-	usleep(500000);
-	return 0;
+	return ask_and_wait(arg[0], what);
 }
 
 /* spy: taps all packets, as tcpdump did when it was young, and reads none */
@@ -1845,9 +1847,7 @@ static int run_frames(char **arg)
 	char what[REQUEST];
 
 	snprintf(what, sizeof(what), "other tap0 %s %s", arg[1], arg[2]);
-	ask(arg[0], what);
-	usleep(500000);
-	return 0;
+	return ask_and_wait(arg[0], what);
 }
 
 /* full HOST COUNT SIZE: more comes than a socket of `c` has room for, which is read then. */
