@@ -51,13 +51,13 @@ static inline bool memio_any_stopped(void)
  * memio_stop - the current task is about to return to user mode
  *
  * If its group has spent its limit, the task is off the run queue until there is some
- * again, or a signal for it.
+ * again, or a signal for it. If not, its CPU's counter is to overflow in time.
  *
  * Context: Process, with no locks but a virtual CPU's own.
  */
 static inline void memio_stop(void)
 {
-	if (memio_any_stopped())
+	if (memio_limits_on())
 		__memio_stop();
 }
 

@@ -52,7 +52,8 @@
  *	        NMI           | cut      NMI, charged     NMI, charged: stopped
  *
  * There is a least chunk, too. It doubles while a task that should have stopped goes on, because it
- * copies something in the kernel, or never stops (a real-time task). Still, at half of as many
+ * copies something in the kernel, or never stops (a real-time task); and if it does not have to any
+ * more when it gets to where it would, the period is cut there. Still, at half of as many
  * overflows in a tick as have perf stop the counter, the tick has to do; and so it has
  * where perf allows no more than a few.
  *
@@ -168,29 +169,30 @@ static u64 task_chunk(struct task_struct *p, bool *stopped)
 
 /* Whether the counter overflows later than @p is to be charged, for no good reason. */
 static bool too_late(const struct memio_cpu *c, const struct perf_event *event,
-		     struct task_struct *p, u64 *lines)
+		     struct task_struct *p, u64 *lines, bool *stopped)
 {
 	u64 period = READ_ONCE(event->hw.sample_period), bytes;
-	bool stopped;
 
+	*stopped = false;
 	if (period <= MEMIO_CHUNK_LEAST || READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE)
 		return false;
 	/* That is for what was left of a tick. */
 	if (period > MEMIO_CHUNK_MOST &&
 	    (period > MEMIO_CHUNK_REST || local_clock() - c->overflow_ns < TICK_NSEC))
 		return false;
-	bytes = task_chunk(p, &stopped);
+	bytes = task_chunk(p, stopped);
 	*lines = cpu_chunk(bytes);
-	return !stopped && bytes != U64_MAX && *lines < period;
+	return !*stopped && bytes != U64_MAX && *lines < period;
 }
 
 static void cpu_shorten_fn(struct irq_work *work)
 {
 	struct memio_cpu *c = this_cpu_ptr(&memio_cpus);
 	struct perf_event *event = READ_ONCE(c->event);
+	bool stopped;
 	u64 lines;
 
-	if (!event || !too_late(c, event, current, &lines))
+	if (!event || !too_late(c, event, current, &lines, &stopped))
 		return;
 	/* No overflow begins meanwhile. */
 	perf_pmu_disable(event->pmu);
@@ -200,14 +202,35 @@ static void cpu_shorten_fn(struct irq_work *work)
 
 static DEFINE_PER_CPU(struct irq_work, cpu_shorten) = IRQ_WORK_INIT_HARD(cpu_shorten_fn);
 
+/**
+ * memio_cpu_goes_on - the current task is on its way to user mode, and not stopped
+ *
+ * If it was when it got the CPU, or when the counter last overflowed, the next overflow may be
+ * far away, which was for a task that would not be there any more.
+ *
+ * Context: process, may sleep.
+ */
+void memio_cpu_goes_on(void)
+{
+	if (!READ_ONCE(memio_cpu_limits))
+		return;
+	guard(irq)();
+	cpu_shorten_fn(NULL);
+}
+
 /* @p is about to have the CPU. */
 static void cpu_comes_to(struct memio_cpu *c, struct task_struct *p)
 {
 	struct perf_event *event = READ_ONCE(c->event);
+	bool stopped;
 	u64 lines;
 
-	if (event && too_late(c, event, p, &lines))
+	if (!event)
+		return;
+	if (too_late(c, event, p, &lines, &stopped))
 		irq_work_queue(this_cpu_ptr(&cpu_shorten));
+	else if (unlikely(stopped))
+		set_tsk_thread_flag(p, TIF_NOTIFY_RESUME); /* for memio_cpu_goes_on() */
 }
 
 /* Lines to the next one, after which the task is to be charged, if it has a limit. */
@@ -220,6 +243,8 @@ static u64 cpu_next(const struct perf_event *event)
 	if (bytes == U64_MAX)
 		return MEMIO_CHUNK_MOST;
 	irq_work_queue(this_cpu_ptr(&cpu_charge));
+	if (unlikely(stopped))
+		set_thread_flag(TIF_NOTIFY_RESUME); /* for memio_cpu_goes_on() */
 	return cpu_chunk(stopped ? max(bytes, before * 2) : bytes);
 }
 

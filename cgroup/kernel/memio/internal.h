@@ -240,6 +240,7 @@ void memio_cpu_price(unsigned int package, u32 price);
 bool memio_cpu_valid(void);
 void memio_cpu_want(void);
 void memio_cpu_limited(bool limited);
+void memio_cpu_goes_on(void);
 void memio_cpu_again(void);
 
 #else
@@ -290,6 +291,10 @@ static inline void memio_cpu_want(void)
 }
 
 static inline void memio_cpu_limited(bool limited)
+{
+}
+
+static inline void memio_cpu_goes_on(void)
 {
 }
 

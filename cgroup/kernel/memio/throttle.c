@@ -220,7 +220,7 @@ void __memio_stop(void)
 	/* The polling thread: it would be called again and again. */
 	if (current->flags & PF_IO_WORKER && !current->worker_private)
 		return;
-	while (is_stopped(current)) {
+	while (memio_any_stopped() && is_stopped(current)) {
 		if (signal_pending(current) || goes_on()) {
 			/* That comes first. Then we are called again. */
 			set_thread_flag(TIF_NOTIFY_RESUME);
@@ -233,9 +233,11 @@ void __memio_stop(void)
 		case CHANGED:
 			break;
 		case NOT_STOPPED:
-			return;
+			goto out;
 		}
 	}
+out:
+	memio_cpu_goes_on();
 }
 
 /**
