@@ -83,6 +83,7 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
+#include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
@@ -111,6 +112,7 @@ DEFINE_STATIC_KEY_FALSE(memio_cpu_key);
  * @event:	it; NULL: not armed
  * @last:	what it was when it was last read
  * @overflow_ns: when it last overflowed
+ * @look:	who has the CPU was stopped when the period was looked at
  * @lost:	it could not be read since the work item last looked
  * @missing:	it was so before the work item last looked, or is not there at all
  * @read:	all that was counted, in lines
@@ -121,6 +123,7 @@ struct memio_cpu {
 	struct perf_event *event;
 	u64 last;
 	u64 overflow_ns;
+	bool look;
 	bool lost;
 	bool missing;
 	u64 read;
@@ -185,56 +188,76 @@ static bool too_late(const struct memio_cpu *c, const struct perf_event *event,
 	return !*stopped && bytes != U64_MAX && *lines < period;
 }
 
+/* Cuts the period to what the current task may read. Returns true if it is stopped. */
+static bool cpu_shorten(struct memio_cpu *c)
+{
+	struct perf_event *event = READ_ONCE(c->event);
+	bool stopped = false;
+	u64 lines;
+
+	if (event && too_late(c, event, current, &lines, &stopped)) {
+		/* No overflow begins meanwhile. */
+		perf_pmu_disable(event->pmu);
+		perf_event_period_local(event, lines);
+		perf_pmu_enable(event->pmu);
+	}
+	return stopped;
+}
+
+/*
+ * @p, which has this CPU or is about to, is stopped: no reason to cut the period, but it may be
+ * let go before it gets to where it would leave the CPU. No kick: it is in the kernel, or an
+ * interrupt comes.
+ */
+static void cpu_look_again(struct memio_cpu *c, struct task_struct *p)
+{
+	WRITE_ONCE(c->look, true);
+	set_tsk_thread_flag(p, TIF_NOTIFY_RESUME);
+}
+
 static void cpu_shorten_fn(struct irq_work *work)
 {
 	struct memio_cpu *c = this_cpu_ptr(&memio_cpus);
-	struct perf_event *event = READ_ONCE(c->event);
-	bool stopped;
-	u64 lines;
 
-	if (!event || !too_late(c, event, current, &lines, &stopped))
-		return;
-	/* No overflow begins meanwhile. */
-	perf_pmu_disable(event->pmu);
-	perf_event_period_local(event, lines);
-	perf_pmu_enable(event->pmu);
+	if (cpu_shorten(c))
+		cpu_look_again(c, current);
 }
 
-static DEFINE_PER_CPU(struct irq_work, cpu_shorten) = IRQ_WORK_INIT_HARD(cpu_shorten_fn);
+static DEFINE_PER_CPU(struct irq_work, cpu_shorten_work) = IRQ_WORK_INIT_HARD(cpu_shorten_fn);
 
 /**
- * memio_cpu_goes_on - the current task is on its way to user mode, and not stopped
+ * memio_cpu_goes_on - the current task could be stopped here, and is not
  *
- * If it was when it got the CPU, or when the counter last overflowed, the next overflow may be
- * far away, which was for a task that would not be there any more.
+ * If it was when the period was last looked at, the next overflow may be far away.
  *
- * Context: process, may sleep.
+ * Context: process, with interrupts on; any locks.
  */
 void memio_cpu_goes_on(void)
 {
-	if (!READ_ONCE(memio_cpu_limits))
+	/* Of another CPU, perhaps: who comes to one has its period looked at. */
+	if (likely(!this_cpu_read(memio_cpus.look)))
 		return;
 	guard(irq)();
-	cpu_shorten_fn(NULL);
+	/* If it is once more it is flagged for that: who is never off the CPU would loop. */
+	cpu_shorten(this_cpu_ptr(&memio_cpus));
 }
 
 /* @p is about to have the CPU. */
 static void cpu_comes_to(struct memio_cpu *c, struct task_struct *p)
 {
 	struct perf_event *event = READ_ONCE(c->event);
-	bool stopped;
+	bool stopped = false;
 	u64 lines;
 
-	if (!event)
-		return;
-	if (too_late(c, event, p, &lines, &stopped))
-		irq_work_queue(this_cpu_ptr(&cpu_shorten));
+	WRITE_ONCE(c->look, false);
+	if (event && too_late(c, event, p, &lines, &stopped))
+		irq_work_queue(this_cpu_ptr(&cpu_shorten_work));
 	else if (unlikely(stopped))
-		set_tsk_thread_flag(p, TIF_NOTIFY_RESUME); /* for memio_cpu_goes_on() */
+		cpu_look_again(c, p);
 }
 
 /* Lines to the next one, after which the task is to be charged, if it has a limit. */
-static u64 cpu_next(const struct perf_event *event)
+static u64 cpu_next(struct memio_cpu *c, const struct perf_event *event)
 {
 	u64 before = event->hw.sample_period * MEMIO_LINE_BYTES, bytes;
 	bool stopped;
@@ -244,7 +267,7 @@ static u64 cpu_next(const struct perf_event *event)
 		return MEMIO_CHUNK_MOST;
 	irq_work_queue(this_cpu_ptr(&cpu_charge));
 	if (unlikely(stopped))
-		set_thread_flag(TIF_NOTIFY_RESUME); /* for memio_cpu_goes_on() */
+		cpu_look_again(c, current);
 	return cpu_chunk(stopped ? max(bytes, before * 2) : bytes);
 }
 
@@ -256,12 +279,16 @@ static void cpu_overflow(struct perf_event *event, struct perf_sample_data *data
 	u64 most = DIV_ROUND_UP(READ_ONCE(sysctl_perf_event_sample_rate), HZ);
 	u64 lines = MEMIO_CHUNK_NONE;
 	struct memio_cpu *c = this_cpu_ptr(&memio_cpus);
+	u64 before = event->hw.sample_period;
 
 	/* perf's MAX_INTERRUPTS: it counts nothing until the tick. */
 	if (unlikely(often == U64_MAX))
 		WRITE_ONCE(c->lost, true);
 	if (READ_ONCE(memio_cpu_limits) && most >= MEMIO_OVERFLOWS_LEAST) {
-		lines = cpu_next(event);
+		lines = cpu_next(c, event);
+		/* In a switch it may be for who has left already. */
+		if (lines > before && !user_mode(regs))
+			irq_work_queue(this_cpu_ptr(&cpu_shorten_work));
 		if (unlikely(often > most / 2)) {
 			lines = MEMIO_CHUNK_REST;
 			/* Or there may be none, which begins to count them anew. */

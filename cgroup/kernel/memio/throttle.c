@@ -219,7 +219,7 @@ void __memio_stop(void)
 {
 	/* The polling thread: it would be called again and again. */
 	if (current->flags & PF_IO_WORKER && !current->worker_private)
-		return;
+		goto out;
 	while (memio_any_stopped() && is_stopped(current)) {
 		if (signal_pending(current) || goes_on()) {
 			/* That comes first. Then we are called again. */
@@ -330,6 +330,7 @@ int __memio_dirty_wait(struct address_space *mapping, bool async)
 		__set_current_state(TASK_KILLABLE);
 		sleep_until(until);
 	}
+	memio_cpu_goes_on();
 	return 0;
 }
 
@@ -352,6 +353,7 @@ void memio_poller_wait(void)
 	if (stopped_since(&until))
 		sleep_until(until);
 	__set_current_state(TASK_RUNNING);
+	memio_cpu_goes_on();
 }
 
 /* See memio_flag(). */
