@@ -1299,6 +1299,40 @@ static int run_resets(char **arg)
 	return 0;
 }
 
+/*
+ * octets HOST: receives between the reads of a counter's halves, and prints how much of that is
+ * there the next time. The driver may read it meanwhile, but does not often. What is read here
+ * the interface does not count.
+ */
+static int run_octets(char **arg)
+{
+	enum { GORCL = 0x4088 / 4, GORCH = 0x408c / 4, BYTES = 65536 };
+	int fd = open("/sys/class/net/eth0/device/resource0", O_RDWR);
+	volatile const uint32_t *reg;
+	uint32_t octets, most = 0;
+
+	if (fd < 0)
+		err(1, "the device's registers");
+	reg = mmap(NULL, 0x20000, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (reg == MAP_FAILED)
+		err(1, "the device's registers");
+	for (int i = 0; i < 5; i++) {
+		fd = connect_to(arg[0], PORT, 0);
+		(void)reg[GORCL];
+		request(fd, 'S', BYTES);
+		if (get(fd, BYTES) != BYTES)
+			errx(1, "short");
+		(void)reg[GORCH];
+		octets = reg[GORCL];
+		(void)reg[GORCH];
+		close(fd);
+		if (octets > most)
+			most = octets;
+	}
+	printf("octets %u\n", most);
+	return 0;
+}
+
 static void look(const char *file);
 
 static void splice_away(int fd, int bytes)
@@ -2455,6 +2489,7 @@ static const struct command {
 	{ "shared", run_shared, 4 },	/* HOST WAY TURNS tcp|mptcp */
 	{ "connects", run_connects, 2 },	/* HOST COUNT */
 	{ "resets", run_resets, 2 },	/* HOST COUNT */
+	{ "octets", run_octets, 1 },	/* HOST */
 	{ "unread", run_unread, 6 },	/* HOST BYTES READ DIR NAME GROUP */
 	{ "exit", run_exit, 2 },	/* HOST BYTES */
 	{ "queued", run_queued, 5 },	/* HOST tcp|mptcp|udp COUNT SIZE other|GROUP */
