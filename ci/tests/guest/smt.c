@@ -181,6 +181,11 @@ static int within(struct found *f, int n, const char *name, u64 got, u64 low, u6
 	return n + 1;
 }
 
+static bool is_within(const struct found *f)
+{
+	return f->got >= f->low && f->got <= f->high;
+}
+
 static void do_on(int cpu, work *w, void *buf, u64 bytes)
 {
 	run_on(cpu);
@@ -252,26 +257,28 @@ static int of_stores(struct found *f, char *c)
 
 /*
  * The kernel's ticks push some of it out, the more often the slower the emulation is. So
- * that there is one time without is enough: what is wrong is so each time.
+ * that each is right once is enough: what is wrong is so each time.
  */
 static void test_one(int (*of)(struct found *f, char *buf), size_t bytes)
 {
-	struct found f[8];
+	struct found f[8], once[8];
+	int tries, bad = 1, n = 0;
 	char text[150];
-	int tries, bad, n;
 
-	for (tries = 0, bad = 1; bad && tries < 10; tries++) {
+	for (tries = 0; bad && tries < 10; tries++) {
 		/* Others than before, which may have been too many for some of the sets. */
 		n = of(f, map(bytes));
 		bad = 0;
-		for (int i = 0; i < n; i++)
-			bad += f[i].got < f[i].low || f[i].got > f[i].high;
+		for (int i = 0; i < n; i++) {
+			if (!tries || !is_within(&once[i]))
+				once[i] = f[i];
+			bad += !is_within(&once[i]);
+		}
 	}
 	for (int i = 0; i < n; i++) {
-		snprintf(text, sizeof(text), "%s: %lu, from %lu to %lu", f[i].name, f[i].got,
-			 f[i].low, f[i].high);
-		check(f[i].got >= f[i].low && f[i].got <= f[i].high, text,
-		      "it is not, nor was all of it within in %d tries", tries);
+		snprintf(text, sizeof(text), "%s: %lu, from %lu to %lu", once[i].name, once[i].got,
+			 once[i].low, once[i].high);
+		check(is_within(&once[i]), text, "nor was it in %d tries", tries);
 	}
 }
 
