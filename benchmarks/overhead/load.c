@@ -14,6 +14,8 @@
  *		... and each sends a packet before it hands it on
  *	load rr N ADDRESS	sends 100 bytes by TCP to `load serve`, and gets them back
  *	load serve 1		its other end, for ever
+ *	load message N		100 bytes through a pair of sockets, in one process: what
+ *				hackbench does, but for waiting and switches
  *	load syscall N		getppid()
  *	load packet N		packets of 100 bytes of data
  *	load disk N		reads of 4 KiB of the disk, past the page cache; prints
@@ -294,6 +296,16 @@ static void put(int fd)
 		err(1, "write");
 }
 
+static void message(int from, int to)
+{
+	static char data[100];
+
+	if (write(from, data, sizeof(data)) != sizeof(data))
+		err(1, "write");
+	if (read(to, data, sizeof(data)) != sizeof(data))
+		err(1, "read");
+}
+
 static void packet(void)
 {
 	static const char data[100];
@@ -394,6 +406,7 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "";
 	long n = argc > 2 ? atol(argv[2]) : 0, i;
+	int ends[2];
 
 	if (!strcmp(what, "count"))
 		return count(argc - 1, argv + 1);
@@ -411,6 +424,11 @@ int main(int argc, char **argv)
 		request_response(n, argv[3]);
 	} else if (!strcmp(what, "serve")) {
 		request_response(0, NULL);
+	} else if (!strcmp(what, "message")) {
+		if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+			err(1, "socketpair");
+		for (i = 0; i < n; i++)
+			message(ends[0], ends[1]);
 	} else if (!strcmp(what, "syscall")) {
 		for (i = 0; i < n; i++)
 			syscall(SYS_getppid);
@@ -420,7 +438,8 @@ int main(int argc, char **argv)
 		for (i = 0; i < n; i++)
 			packet();
 	} else {
-		errx(2, "usage: load count|open|pipe|ring|rr|serve|syscall|disk|packet ...; see load.c");
+		errx(2, "usage: load count|open|pipe|ring|rr|serve|message|syscall|disk|packet ...; "
+		     "see load.c");
 	}
 	return 0;
 }

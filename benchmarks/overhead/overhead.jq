@@ -26,8 +26,8 @@ def add_to($old):
 	| .values = reduce ($new.values | paths(type == "array")) as $p (.values;
 		setpath($p; (getpath($p) // []) + ($new.values | getpath($p)))) end;
 
-def benches: ["syscall", "pipe", "ring", "ring-pmu", "ring-packet", "hackbench", "iperf3", "iperf3-100", "rr",
-	"ab", "ab-keep", "packet", "disk", "disk-sleep"];
+def benches: ["syscall", "message", "pipe", "ring", "ring-pmu", "ring-packet", "hackbench", "iperf3",
+	"iperf3-100", "rr", "ab", "ab-keep", "packet", "disk", "disk-sleep"];
 
 # How much more in %, a number; null if there is none.
 def more($b; $c): (of($c[1]; $c[2]; $b) | median) as $x | (of("stock"; $c[3]; $b) | median) as $s
