@@ -221,8 +221,12 @@ static bool wait_for(pid_t first, struct ending *e)
 			e->stopped = who.si_status;
 			kill(-first, SIGKILL);
 		}
-		/* That it was stopped; or one that had lost its parent is buried. */
-		waitpid(who.si_pid, NULL, WUNTRACED | WNOHANG);
+		/*
+		 * That it was stopped is taken note of, and one that had lost its parent buried.
+		 * The first one's end is not for here: it may have come by now.
+		 */
+		waitid(P_PID, who.si_pid, &who,
+		       (who.si_code == CLD_STOPPED ? WSTOPPED : WEXITED) | WNOHANG);
 	}
 	e->ns = now_ns();
 	e->status = who.si_code == CLD_EXITED ? W_EXITCODE(who.si_status, 0) : who.si_status;
@@ -253,6 +257,8 @@ static void keep(int line, void (*child)(const void *arg), const void *arg)
 	send(line, &first, sizeof(first), MSG_NOSIGNAL);
 	if (first > 0 && wait_for(first, &e))
 		send(line, &e, sizeof(e), MSG_NOSIGNAL);
+	else
+		shutdown(line, SHUT_WR);
 	while (recv(line, &byte, sizeof(byte), 0) < 0 && errno == EINTR)
 		;
 	_exit(!kill_all());
