@@ -41,6 +41,8 @@ struct sock;
  * @bytes:		its data
  * @beside:		what is read beside them
  * @done:		what is written when it is sent
+ * @reads:		at how many places beside the pieces it is read
+ * @writes:		at how many places it is written
  */
 struct memio_tx {
 	u16 dev;
@@ -50,6 +52,8 @@ struct memio_tx {
 	u32 bytes;
 	u16 beside;
 	u16 done;
+	u8 reads;
+	u8 writes;
 };
 
 /**
@@ -61,6 +65,10 @@ struct memio_tx {
  * @tx_done:		written for a packet when it is sent
  * @rx_free:		read for each packet that comes in, of the buffer it is for
  * @rx_packet:		written for each packet that comes in, beside its bytes
+ * @tx_reads:		at how many places what is beside a packet's pieces is read: each is a
+ *			line, however few of its bytes are wanted
+ * @tx_writes:		at how many places it is written when it is sent
+ * @rx_reads:		at how many places is read for each packet that comes in
  */
 struct memio_ring {
 	u16 tx_packet;
@@ -70,6 +78,9 @@ struct memio_ring {
 	u16 tx_done;
 	u16 rx_free;
 	u16 rx_packet;
+	u8 tx_reads;
+	u8 tx_writes;
+	u8 rx_reads;
 };
 
 /*

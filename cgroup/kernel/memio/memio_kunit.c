@@ -1505,18 +1505,34 @@ static void packet_is_cut_and_sent(struct kunit *test)
 	kfree_skb(skb);
 }
 
+/* What a device has moved in whole lines */
+static struct memio_moved lines_of(const struct memio_device *dev)
+{
+	struct memio_moved sum = {};
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		sum.to += per_cpu_ptr(dev->total, cpu)->meter.to_lines;
+		sum.from += per_cpu_ptr(dev->total, cpu)->meter.from_lines;
+	}
+	return sum;
+}
+
 /* What a driver says of its ring counts; of one that says nothing, what is common. */
 static void packet_is_sent_by_its_ring(struct kunit *test)
 {
-	static const struct memio_ring other = { .tx_piece = 32, .tx_done = 4 };
+	static const struct memio_ring other = {
+		.tx_piece = 32, .tx_done = 4, .tx_reads = 3, .tx_writes = 2,
+	};
 	const struct {
 		const struct memio_ring *ring;
-		u32 to, from;
+		u32 to, from, reads, writes;
 	} cases[] = {
-		{ NULL, 16, 8 }, { &memio_ring_status, 16, 8 }, { &memio_ring_whole, 16, 16 },
-		{ &other, 32, 4 },
+		{ NULL, 16, 8, 1, 1 }, { &memio_ring_status, 16, 8, 1, 1 },
+		{ &memio_ring_whole, 16, 16, 1, 1 }, { &other, 32, 4, 3, 2 },
 	};
 	struct owners *o = test->priv;
+	struct memio_moved before, lines;
 	u64 to = 0, from = 0;
 
 	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -1526,6 +1542,7 @@ static void packet_is_sent_by_its_ring(struct kunit *test)
 
 		to += skb->len + cases[i].to;
 		from += cases[i].from;
+		before = lines_of(o->dev);
 		skb->memio = o->group[0]->owner;
 		skb->dev->memio_ring = cases[i].ring;
 		__memio_tx_begin(&tx, skb, skb->dev);
@@ -1534,6 +1551,11 @@ static void packet_is_sent_by_its_ring(struct kunit *test)
 		memio_cgroup_read(o->group[0], o->dev, &mine);
 		KUNIT_EXPECT_EQ(test, mine.to, to);
 		KUNIT_EXPECT_EQ(test, mine.from, from);
+		/* Of the piece, where it is and half a line at either end */
+		lines = lines_of(o->dev);
+		KUNIT_EXPECT_EQ(test, lines.to - before.to,
+				skb->len + 2 * 64 + cases[i].reads * 64);
+		KUNIT_EXPECT_EQ(test, lines.from - before.from, cases[i].writes * 64);
 		skb->dev->memio_ring = NULL;
 		kfree_skb(skb);
 	}

@@ -50,6 +50,9 @@ const struct memio_ring memio_ring_status = {
 	.tx_done = DESCRIPTOR / 2,
 	.rx_free = DESCRIPTOR,
 	.rx_packet = DESCRIPTOR,
+	.tx_reads = 1,
+	.tx_writes = 1,
+	.rx_reads = 1,
 };
 EXPORT_SYMBOL_GPL(memio_ring_status);
 
@@ -59,6 +62,9 @@ const struct memio_ring memio_ring_whole = {
 	.tx_done = DESCRIPTOR,
 	.rx_free = DESCRIPTOR,
 	.rx_packet = DESCRIPTOR,
+	.tx_reads = 1,
+	.tx_writes = 1,
+	.rx_reads = 1,
 };
 EXPORT_SYMBOL_GPL(memio_ring_whole);
 
@@ -99,7 +105,10 @@ void __memio_skb_rx(struct sk_buff *skb)
 {
 	const struct memio_ring *ring = ring_of(skb->dev);
 	/* Filling the ring is the driver's business, not the reader's. */
-	struct memio_move fill = { .to = ring->rx_free, .to_lines = MEMIO_LINE };
+	struct memio_move fill = {
+		.to = ring->rx_free,
+		.to_lines = ring->rx_reads * MEMIO_LINE,
+	};
 	struct memio_move move = fill;
 	u16 id = READ_ONCE(skb->dev->memio_dev);
 	u32 bytes = skb->len;
@@ -314,6 +323,8 @@ void __memio_tx_begin(struct memio_tx *tx, struct sk_buff *skb, const struct net
 	if (skb->ip_summed == CHECKSUM_PARTIAL)
 		tx->beside += ring->tx_offload;
 	tx->done = ring->tx_done;
+	tx->reads = ring->tx_reads;
+	tx->writes = ring->tx_writes;
 }
 EXPORT_SYMBOL(__memio_tx_begin);
 
@@ -321,14 +332,15 @@ EXPORT_SYMBOL(__memio_tx_begin);
 void __memio_tx_done(const struct memio_tx *tx)
 {
 	/*
-	 * Pieces mostly begin with a page and end within a line, and what is
-	 * read of a ring for each lies beside that for the one before.
+	 * Pieces mostly begin with a page and end within a line, but for the first, and
+	 * the device reads where each is by itself.
 	 */
 	struct memio_move move = {
 		.to = tx->bytes + tx->beside,
 		.from = tx->done,
-		.to_lines = tx->bytes + (tx->pieces + 1) * (MEMIO_LINE + MEMIO_LINE / 2),
-		.from_lines = MEMIO_LINE,
+		.to_lines = tx->bytes + tx->pieces * (MEMIO_LINE + MEMIO_LINE / 2) +
+			    MEMIO_LINE / 2 + tx->reads * MEMIO_LINE,
+		.from_lines = tx->writes * MEMIO_LINE,
 	};
 
 	memio_charge(tx->dev, tx->owner, &move, tx->forwarded ? NULL : &move);
