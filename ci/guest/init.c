@@ -364,7 +364,9 @@ static void make_network(void)
 		if (strncmp(mac, NIC_MAC, strlen(NIC_MAC)))
 			continue;
 		i = strtoul(mac + strlen(NIC_MAC), NULL, 16);
-		if (i >= NICS)
+		/* One that is below another has its address. */
+		snprintf(path, sizeof(path), "/sys/class/net/%s/master", e->d_name);
+		if (i >= NICS || !access(path, F_OK))
 			continue;
 		snprintf(tmp, sizeof(tmp), "memio%u", i);
 		nic_rename(sock, e->d_name, tmp);

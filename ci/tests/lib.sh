@@ -90,9 +90,9 @@ done_testing() {
 vm() { "$memio_top/ci/vm" --kernel "${MEMIO_TEST_KERNEL:-stock}" --no-model "$@"; }
 vm_model() { "$memio_top/ci/vm" --kernel "${MEMIO_TEST_KERNEL:-stock}" "$@"; }
 
-# qemu_with_sata SLOT: for ci/vm --qemu: in place of the virtio disk of that slot, it has a
-# controller with a SATA disk, for which ci/vm has no option
-qemu_with_sata() {
+# qemu_that BRANCH: for ci/vm --qemu, of which it has no option: a QEMU that changes its arguments,
+# each by a branch of a `case` which adds to $args
+qemu_that() {
 	local qemu
 
 	qemu=$("$memio_top/ci/testbed/build")
@@ -103,10 +103,7 @@ qemu_with_sata() {
 		args=()
 		for arg; do
 			case \$arg in
-			virtio-blk-pci,*,addr=$1)
-				disk=\${arg#*,drive=}
-				args+=(ich9-ahci,id=ahci,addr=$1)
-				args+=(-device "ide-hd,bus=ahci.0,drive=\${disk%%,*}") ;;
+			$1
 			*) args+=("\$arg") ;;
 			esac
 		done
@@ -114,6 +111,16 @@ qemu_with_sata() {
 	END
 	chmod +x "$tmp/qemu/qemu-system-x86_64"
 	echo "$tmp/qemu"
+}
+
+# qemu_with_sata SLOT: in place of the virtio disk of that slot, it has a controller with a SATA
+# disk
+qemu_with_sata() {
+	# shellcheck disable=SC2016 # its own
+	qemu_that "virtio-blk-pci,*,addr=$1)"'
+		disk=${arg#*,drive=}
+		args+=(ich9-ahci,id=ahci,addr='"$1"')
+		args+=(-device "ide-hd,bus=ahci.0,drive=${disk%%,*}") ;;'
 }
 
 # run COMMAND...: sets $status, $out, $err (whole, without final newlines) and
