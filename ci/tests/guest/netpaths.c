@@ -366,6 +366,21 @@ static void pause_after(int i)
 		usleep(3000);
 }
 
+/*
+ * A raw socket doesn't wait for room: if more is on the way than it may have, which is so where
+ * packets take long to be done with, the kernel takes no more for a while.
+ */
+static void send_raw(int fd, const void *to, socklen_t length, int size)
+{
+	int tries = 0;
+
+	while (sendto(fd, buffer, size, 0, to, length) != size) {
+		if (errno != ENOBUFS || tries++ == 10000)
+			err(1, "raw");
+		usleep(1000);
+	}
+}
+
 /* Somebody asks for bytes by way of the connection. */
 static void serve(int fd)
 {
@@ -518,9 +533,8 @@ static void peer_raw(const char *request, struct sockaddr_in6 *who)
 	who->sin6_port = 0;
 	fd = new_socket(is_four ? AF_INET : AF_INET6, SOCK_RAW, PROTOCOL);
 	for (int i = 0; i < count; i++) {
-		if (sendto(fd, buffer, size, 0, is_four ? (void *)&four : (void *)who,
-			   is_four ? sizeof(four) : sizeof(*who)) != size)
-			err(1, "raw");
+		send_raw(fd, is_four ? (void *)&four : (void *)who,
+			 is_four ? sizeof(four) : sizeof(*who), size);
 		pause_after(i);
 	}
 }
@@ -553,8 +567,7 @@ static void peer_echo(const char *request, struct sockaddr_in6 *who)
 	for (int i = 0; i < count; i++) {
 		*echo = (struct icmphdr){ .type = ICMP_ECHO, .un.echo.sequence = htons(i) };
 		echo->checksum = checksum(buffer, size);
-		if (sendto(fd, buffer, size, 0, (struct sockaddr *)&to, sizeof(to)) != size)
-			err(1, "echo");
+		send_raw(fd, &to, sizeof(to), size);
 		pause_after(i);
 	}
 }
@@ -1944,8 +1957,7 @@ static int run_raw(char **arg)
 		return 0;
 	}
 	for (int i = 0; i < count; i++) {
-		if (sendto(fd, buffer, size, 0, (struct sockaddr *)&to, length) != size)
-			err(1, "raw");
+		send_raw(fd, &to, length, size);
 		pause_after(i);
 	}
 	printf("c %d\n", count);
