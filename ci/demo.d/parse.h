@@ -182,7 +182,7 @@ static inline const char *parse_line(struct account *a, const char *p, const cha
 	struct entry e = { };
 	uint64_t valid = 0;
 
-	if (!memchr(p, '=', end - p))
+	if (p >= end || !memchr(p, '=', end - p))
 		return parse_flat(a, key, next_word(&p, end));
 	for (w = next_word(&p, end); w.len; w = next_word(&p, end))
 		if (!parse_field(w, &e, &valid, &found))
