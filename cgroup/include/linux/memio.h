@@ -248,13 +248,13 @@ static inline void memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 byte
  * memio_skb_consumed - somebody is done with a packet
  * @sk:		the socket
  * @skb:	the packet: what is still to be claimed of it is read by whoever is done with it
- *		last
+ *		last. May be NULL, as consume_skb()'s
  *
  * Context: Process or softirq.
  */
 static inline void memio_skb_consumed(struct sock *sk, struct sk_buff *skb)
 {
-	if (memio_enabled())
+	if (memio_enabled() && skb)
 		__memio_skb_consumed(sk, skb);
 }
 
@@ -506,13 +506,13 @@ static inline void memio_folio_dirtied(struct folio *folio)
  * memio_folio_range_dirtied - a clean part of a large folio has become dirty
  * @folio:	the folio, of a file system that keeps track of parts (iomap)
  * @off:	where the part begins, in bytes
- * @len:	its length: the current task pays for writing it
+ * @len:	its length, or 0: the current task pays for writing it
  *
  * Context: Process, or with a spinlock held.
  */
 static inline void memio_folio_range_dirtied(struct folio *folio, size_t off, size_t len)
 {
-	if (memio_enabled())
+	if (memio_enabled() && len)
 		__memio_folio_range_dirtied(folio, off, len);
 }
 
@@ -583,6 +583,7 @@ static inline void memio_folio_moved(struct folio *to, struct folio *from)
 static inline void memio_fork(struct task_struct *p)
 {
 	p->memio_owner = 0;
+	p->memio_limbo = false;
 }
 
 /**

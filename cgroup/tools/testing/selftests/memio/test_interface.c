@@ -14,8 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -545,6 +547,30 @@ MEMIO_TEST(files, zombie)
 	EXPECT_LT(0, readable(pid, true));
 	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
 	EXPECT_GT(0, readable(pid, false));
+}
+
+/*
+ * Sockets whose recv() frees a packet that there is none of.
+ * fails-on: 61c7c74
+ */
+MEMIO_TEST(files, no_packet)
+{
+	const struct timeval soon = { .tv_usec = 10000 };
+	int sk = socket(AF_KCM, SOCK_DGRAM, 0), pipes[2];
+	char byte;
+
+	if (sk < 0)
+		SKIP(return, "no AF_KCM: %s", strerror(errno));
+	EXPECT_EQ(-1, recv(sk, &byte, 1, MSG_DONTWAIT));
+	EXPECT_EQ(EAGAIN, errno);
+	/* Flags of splice() mean something else there. */
+	ASSERT_EQ(0, setsockopt(sk, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon)));
+	ASSERT_EQ(0, pipe(pipes));
+	EXPECT_EQ(-1, splice(sk, NULL, pipes[1], NULL, 1, 0));
+	EXPECT_EQ(EAGAIN, errno);
+	close(pipes[0]);
+	close(pipes[1]);
+	close(sk);
 }
 
 TEST_HARNESS_MAIN
