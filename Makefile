@@ -15,8 +15,8 @@ help:		## this list
 	@ci/help $(MAKEFILE_LIST)
 
 .PHONY: test
-test:		## all tests, or those whose name contains a pattern: make test T='cit net-*'
-	@ci/test '$(T)'
+test:		## all tests, or those whose name contains a pattern: make test T='cit net-*' SEED=1 ALL=1
+	@ALL='$(ALL)' MEMIO_SEED='$(SEED)' ci/test '$(T)'
 
 .PHONY: run
 run:		## a demonstration: each task's memory bandwidth, live, beside the ledger
