@@ -46,6 +46,10 @@ patches:	## out/: the series as mails; SIGNOFF=1 signs them off
 check:		## the style of everything
 	@ci/check
 
+.PHONY: docs-check
+docs-check:	## are the documents' figures those of benchmarks/results?
+	@ci/check.d/results
+
 .PHONY: check-series
 check-series:	## build and boot the kernel after each patch of the series (35 minutes)
 	@ci/kernel/build --each
