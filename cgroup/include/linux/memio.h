@@ -100,6 +100,7 @@ extern struct page_ext_operations page_memio_ops;
 
 DECLARE_STATIC_KEY_FALSE(memio_key);
 DECLARE_STATIC_KEY_FALSE(memio_tags_key);
+DECLARE_STATIC_KEY_FALSE(memio_pages_key);
 
 /**
  * memio_enabled - whether anything is to be accounted
@@ -114,7 +115,7 @@ static inline bool memio_enabled(void)
 }
 
 /**
- * memio_tags - whether pages and packets may have tags
+ * memio_tags - whether packets may have tags
  *
  * Context: Any.
  * Return: true once memio has been on.
@@ -122,6 +123,17 @@ static inline bool memio_enabled(void)
 static inline bool memio_tags(void)
 {
 	return static_branch_unlikely(&memio_tags_key);
+}
+
+/**
+ * memio_pages - whether pages may have tags
+ *
+ * Context: Any.
+ * Return: true with memio=tasks at boot, once memio has been on.
+ */
+static inline bool memio_pages(void)
+{
+	return static_branch_unlikely(&memio_pages_key);
 }
 
 void memio_signal_free(struct signal_struct *sig);
@@ -147,6 +159,11 @@ static inline bool memio_enabled(void)
 }
 
 static inline bool memio_tags(void)
+{
+	return false;
+}
+
+static inline bool memio_pages(void)
 {
 	return false;
 }
@@ -498,7 +515,7 @@ static inline void memio_descriptors(struct request *rq, unsigned int to,
  */
 static inline void memio_folio_dirtied(struct folio *folio)
 {
-	if (memio_enabled())
+	if (memio_pages() && memio_enabled())
 		__memio_folio_dirtied(folio);
 }
 
@@ -512,7 +529,7 @@ static inline void memio_folio_dirtied(struct folio *folio)
  */
 static inline void memio_folio_range_dirtied(struct folio *folio, size_t off, size_t len)
 {
-	if (memio_enabled() && len)
+	if (memio_pages() && memio_enabled() && len)
 		__memio_folio_range_dirtied(folio, off, len);
 }
 
@@ -529,7 +546,7 @@ static inline void memio_folio_range_dirtied(struct folio *folio, size_t off, si
  */
 static inline void memio_folio_range_is_dirty(struct folio *folio, size_t off, size_t len)
 {
-	if (memio_enabled() && len)
+	if (memio_pages() && memio_enabled() && len)
 		__memio_folio_range_is_dirty(folio, off, len);
 }
 
@@ -543,7 +560,7 @@ static inline void memio_folio_range_is_dirty(struct folio *folio, size_t off, s
  */
 static inline void memio_folio_cleaned(struct folio *folio)
 {
-	if (memio_tags())
+	if (memio_pages())
 		__memio_folio_cleaned(folio);
 }
 
@@ -555,7 +572,7 @@ static inline void memio_folio_cleaned(struct folio *folio)
  */
 static inline void memio_folio_removed(struct folio *folio)
 {
-	if (memio_tags())
+	if (memio_pages())
 		__memio_folio_removed(folio);
 }
 
@@ -568,7 +585,7 @@ static inline void memio_folio_removed(struct folio *folio)
  */
 static inline void memio_folio_moved(struct folio *to, struct folio *from)
 {
-	if (memio_tags())
+	if (memio_pages())
 		__memio_folio_moved(to, from);
 }
 
@@ -674,7 +691,7 @@ static inline void memio_bio_clone(struct bio *bio, const struct bio *src)
 static inline void memio_bio_replaced(struct bio *bio, struct bio *src)
 {
 	bio->bi_memio = src->bi_memio;
-	if (memio_enabled())
+	if (memio_pages() && memio_enabled())
 		__memio_bio_replaced(bio, src);
 }
 

@@ -52,6 +52,10 @@ EXPORT_SYMBOL(memio_key);
 struct static_key_false memio_tags_key = STATIC_KEY_FALSE_INIT;
 EXPORT_SYMBOL(memio_tags_key);
 
+/* Likewise, where pages have owners. */
+struct static_key_false memio_pages_key = STATIC_KEY_FALSE_INIT;
+EXPORT_SYMBOL(memio_pages_key);
+
 /*
  * 10 ms are ten to a hundred requests of a busy disk, and 100 reads of each counter
  * a second. 5 s is for readers that come once a second or two.
@@ -202,6 +206,8 @@ static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
 
 	if (on) {
 		static_branch_enable(&memio_tags_key);
+		if (memio_at_boot)
+			static_branch_enable(&memio_pages_key);
 		static_branch_enable(&memio_key);
 	} else {
 		static_branch_disable(&memio_key);
@@ -381,6 +387,7 @@ static int __init memio_init(void)
 
 	if (memio_at_boot) {
 		static_branch_enable(&memio_tags_key);
+		static_branch_enable(&memio_pages_key);
 		static_branch_enable(&memio_key);
 	}
 
