@@ -20,7 +20,7 @@ test:		## all tests, or those whose name contains a pattern: make test T='cit ne
 
 .PHONY: run
 run:		## a demonstration: each task's memory bandwidth, live, beside the ledger
-	@ci/demo
+	@ci/demo $(ARGS)
 
 .PHONY: shell
 shell:		## a shell in the emulated machine
@@ -49,6 +49,12 @@ check:		## the style of everything
 .PHONY: docs-check
 docs-check:	## are the documents' figures those of benchmarks/results?
 	@ci/check.d/results
+
+.PHONY: check-debian12 check-debian13
+check-debian12:	## does README hold on a fresh Debian 12? (40 minutes) ARGS='--all'
+check-debian13:	## does README hold on a fresh Debian 13?
+check-debian12 check-debian13: check-debian%:
+	@ci/debian $* $(ARGS)
 
 .PHONY: check-series
 check-series:	## build and boot the kernel after each patch of the series (35 minutes)
