@@ -148,6 +148,19 @@ sync_source() {
 	printf '%s\n' "$new" >"$list"
 }
 
+# stock_key: a hash of what the stock kernel's path lengths depend on: the source's version, the
+# compiler's, and the configuration of kernels that tests run on. Sets $stock_source, $stock_compiler
+# and $stock_configuration, too.
+stock_key() {
+	local fragments=("$memio_top/ci/kernel/config" "$memio_top/ci/kernel/config.tested")
+
+	stock_source=$([ -n "${LINUX_SRC:-}" ] || dpkg-query -W -f '${Package} ${Version}' "$linux_package" 2>/dev/null)
+	[ -n "$stock_source" ] || stock_source=$(linux_version "$(linux_source)")
+	stock_compiler=$(gcc --version | head -n 1)
+	stock_configuration=$(sed -n '/^CONFIG_/p' "${fragments[@]}" | sort | hash_of)
+	printf '%s\n' "$stock_source" "$stock_compiler" "$stock_configuration" | hash_of
+}
+
 # linux_version SOURCE: print its version, as 6.12.34.
 linux_version() {
 	sed -n '/^VERSION/s/.*= */Linux /p; /^PATCHLEVEL/s/.*= */./p;
