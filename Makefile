@@ -18,6 +18,10 @@ help:		## this list
 test:		## all tests, or those whose name contains a pattern: make test T='cit net-*' SEED=1 ALL=1
 	@ALL='$(ALL)' MEMIO_SEED='$(SEED)' ci/test '$(T)'
 
+.PHONY: test-more
+test-more:	## what takes hours: make test-more PART='stock soak'; make test-more LIST=1
+	@ci/more $(if $(LIST),--list) $(if $(AGAIN),--again) $(PART)
+
 .PHONY: run
 run:		## a demonstration: each task's memory bandwidth, live, beside the ledger
 	@ci/demo $(ARGS)
