@@ -346,6 +346,7 @@ exact() {
 
 # What takes long is told: much of this waits.
 last=0
+# host-time: nothing is judged by it
 told() {
 	[ $((SECONDS - last)) -lt 20 ] || echo "# after $((SECONDS - last)) s:"
 	last=$SECONDS
