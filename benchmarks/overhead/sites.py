@@ -3,6 +3,7 @@
 # Where memio's hooks are in a kernel that is compiled, and what they are while they are off:
 #
 #	sites.py count VMLINUX			lines `FUNCTION N`: no-ops that are hooks
+#	sites.py hooks VMLINUX FUNCTION...	them, lines `FUNCTION INSTRUCTION  <- KEY`
 #	sites.py show STOCK VMLINUX FUNCTION...	what is around them, the stock kernel's beside it
 #
 # A hook is an entry of the kernel's jump table whose key is one of memio's. The linker's file
@@ -111,8 +112,18 @@ def show(stock, vmlinux, function):
         print(line.rstrip())
 
 
+def only(vmlinux, functions):
+    found = dict(hooks(vmlinux)[0])
+    for function in functions:
+        for address, text in code(vmlinux, function):
+            if address in found:
+                print("%s %s  <- %s" % (function, text, found[address]))
+
+
 if sys.argv[1] == "count":
     count(sys.argv[2])
+elif sys.argv[1] == "hooks":
+    only(sys.argv[2], sys.argv[3:])
 else:
     for f in sys.argv[4:]:
         show(sys.argv[2], sys.argv[3], f)
