@@ -1200,6 +1200,21 @@ static void packet_is_read_once(struct kunit *test)
 	kfree_skb(skb);
 }
 
+/*
+ * skb_free_datagram() is called for no packet, too (net/kcm).
+ * fails-on: 61c7c74
+ */
+static void packet_is_none(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	struct sock *sk = new_sock(test, o->group[1]);
+
+	skb_free_datagram(sk, NULL);
+	memio_skb_consumed(sk, NULL);
+	memio_stock_drain();
+	KUNIT_EXPECT_EQ(test, total_of(o->dev).from, 0);
+}
+
 /* Copies have nothing to be claimed, but for one that is read in the original's place. */
 static void packet_is_copied(struct kunit *test)
 {
@@ -1666,6 +1681,7 @@ static void packets_come_in_all_ways(struct kunit *test)
 static struct kunit_case skb_cases[] = {
 	KUNIT_CASE(packet_is_charged_as_it_comes),
 	KUNIT_CASE(packet_is_read_once),
+	KUNIT_CASE(packet_is_none),
 	KUNIT_CASE(packet_is_copied),
 	KUNIT_CASE(socket_is_the_kernels),
 	KUNIT_CASE(socket_is_the_kernels_with_a_file),
