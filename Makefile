@@ -34,6 +34,10 @@ shell:		## a shell in the emulated machine
 tools:		## the user tools: build/tools/memio
 	@ci/tools
 
+.PHONY: deb
+deb:		## out/deb: Debian packages of the tools and of libmemio
+	@ci/deb
+
 .PHONY: linux
 linux:		## build/linux: the patched kernel as a git tree to work in
 	@ci/kernel/layout
