@@ -4,28 +4,35 @@
  *
  *	memio COMMAND [ARG...]
  *
- * Each command has its directory beside this file, a line in the table below, a
- * man page memio-COMMAND(1), and --help.
+ * Each command has a row in the table below, which is all that the program says of it
+ * (lib/command.h), and a man page memio-COMMAND(1).
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "command.h"
+#include "options.h"
 
 #define VERSION "0.1"
 
-static const struct command commands[] = {
-	{ "trace", "record and show traces of tasks' memory accesses", cmd_trace },
-	{ "cit", "what a hardware event really counts", cmd_cit },
-	{ "active", "what memory resources an application needs", cmd_active },
-	{ "guarantee", "what the memory gives, whatever is asked of it", cmd_guarantee },
-	{ "version", "print the version", cmd_version },
+const struct command *const commands[] = {
+	&command_trace,
+	&command_cit,
+	&command_active,
+	&command_guarantee,
+	&command_version,
+	NULL
 };
 
-int cmd_version(int argc, char **argv)
+static int cmd_version(int argc, char **argv)
 {
-	(void)argv;
-	if (argc > 1) {
+	struct options o;
+	int status;
+
+	options_begin(&o, argc, argv);
+	if (options_get(&o, &status) < 0)
+		return status;
+	if (o.argc) {
 		complain("takes no arguments");
 		return STATUS_USAGE;
 	}
@@ -33,13 +40,38 @@ int cmd_version(int argc, char **argv)
 	return STATUS_OK;
 }
 
+const struct command command_version = {
+	.name = "version",
+	.summary = "print the version",
+	.usage = "",
+	.about = "Prints the version.",
+	.main = cmd_version,
+};
+
+/* What the build makes of the table: 'memio --completion', 'memio --man NAME <SOURCE' */
+static bool generated(int argc, char **argv, int *status)
+{
+	const struct command *c;
+
+	if (argc == 2 && !strcmp(argv[1], "--completion")) {
+		commands_completion(commands, stdout);
+		return true;
+	}
+	if (argc != 3 || strcmp(argv[1], "--man"))
+		return false;
+	c = command_find(commands, argv[2]);
+	*status = !c ? STATUS_USAGE : command_man(c, stdin, stdout) ? STATUS_OK : STATUS_FAILED;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
-	int status;
+	int status = STATUS_OK;
 
 	if (argc > 1 && !strcmp(argv[1], "--version"))
 		argv[1] += 2;
-	status = commands_run(commands, sizeof(commands) / sizeof(*commands), argc, argv);
+	if (!generated(argc, argv, &status))
+		status = commands_run(commands, argc, argv);
 
 	/* What was printed and did not arrive, as on a full disk, is a failure. */
 	if (fflush(stdout) || ferror(stdout)) {
@@ -47,5 +79,5 @@ int main(int argc, char **argv)
 		if (status == STATUS_OK)
 			status = STATUS_FAILED;
 	}
-	return status;
+	return command_exit(status);
 }

@@ -14,61 +14,6 @@
 #include "number.h"
 #include "options.h"
 
-static void usage(FILE *to)
-{
-	fputs("usage: memio active run [OPTION...] -- COMMAND [ARG...]\n"
-	      "       memio active calibrate|probe [OPTION...]\n"
-	      "       memio active predict [--llc SIZE] [--bandwidth SIZE] [--dma RATE] [FILE]\n"
-	      "       memio active plot -o PICTURE [FILE]\n"
-	      "\n"
-	      "What does an application need? Takes cache (CSThr) and bandwidth (BWThr) away from\n"
-	      "it, from other cores, and looks how much slower it gets.\n"
-	      "\n"
-	      "  run         COMMAND beside all combinations; what it is interrupted in goes on\n"
-	      "              when it is called again\n"
-	      "  calibrate   how much the interferers leave; 'run' does it first\n"
-	      "  probe       the probabilistic benchmark: hits against what is expected\n"
-	      "  predict     how fast with so much cache and bandwidth (bytes a second)\n"
-	      "  plot        curves and surface of what 'run' has measured\n"
-	      "\n"
-	      "  --storage N         up to N CSThr, 0 to 5 (default 5; of probe: 0)\n"
-	      "  --bandwidth N       up to N BWThr, 0 to 3 (default 3; of probe: 0)\n"
-	      "  --reps N            runs of each combination (default 3)\n"
-	      "  --pace RATE         a BWThr takes no more than so many bytes a second\n"
-	      "  --axes              no combinations: one kind at a time\n"
-	      "  -o, --output FILE   results, JSON (default " ACTIVE_FILE "; calibrate: none)\n"
-	      "  --fresh             begin anew, whatever is in it\n"
-	      "  --calibration FILE  use that of an earlier run\n"
-	      "  --quick             calibrate in a tenth of the time; probe: in a third\n"
-	      "  --metric M          time, cpu or misses (default: that of the file, else time)\n"
-	      "  --threshold P       slower is what takes P % longer (default 5)\n"
-	      "  --processes N       divide what is used by N (default: as many as COMMAND is)\n"
-	      "  --cores N           of the command (default 1)\n"
-	      "  --cpu N             on this CPU (default: the last)\n"
-	      "  --caches L1,L2,L3   sizes, if the machine does not say the right ones\n"
-	      "  --misses rCODE      event that counts misses of the last cache\n"
-	      "  --strict            refuse what takes from both resources at once; calibrate:\n"
-	      "                      fail where that is so\n"
-	      "  --any-status        COMMAND may fail\n"
-	      "  --show              COMMAND's output; on standard error with --json\n"
-	      "  --dma RATE[,RATE]   beside devices that move so many bytes a second, too;\n"
-	      "                      predict: one rate, of or between those that were run\n"
-	      "  --disk DEVICE, --file FILE, --host ADDRESS\n"
-	      "                      with which: reads and writes with O_DIRECT, or UDP\n"
-	      "  --direction D       from (the device; default) or to it\n"
-	      "  --overwrite         what is on the disk or in the file may be lost\n"
-	      "  --buffer SIZE       probe: only this one, more than the last cache\n"
-	      "  --additions N       probe: 1, 10, 100 after each read (default 1)\n"
-	      "  --mark COMMAND      probe: sh -c COMMAND before and after each measurement\n"
-	      "  --llc SIZE          predict: with so much cache\n"
-	      "                      SIZE and RATE: bytes; K, M and G are powers of 1024, while\n"
-	      "                      what is printed as MB/s and GB/s has powers of 1000\n"
-	      "  --json, --quiet, --verbose, --help\n"
-	      "\n"
-	      "Status: 0 done, 1 predicted beyond what was measured, 2 wrong arguments, 3 it\n"
-	      "failed; 128 + N: interrupted by signal N\n", to);
-}
-
 /* Where: hwloc says, within what this process may use */
 static bool find_place(struct active *a, bool io)
 {
@@ -210,7 +155,7 @@ static int just_calibrate(const struct active *a)
 
 	if (a->metric && !strcmp(a->metric, "misses") && !counters_here(a)) {
 		complain("--metric misses: there are no counters of them here; time or cpu");
-		return STATUS_FAILED;
+		return STATUS_UNABLE;
 	}
 	if (a->file && !run_lock(a->file, &lock))
 		return STATUS_FAILED;
@@ -227,48 +172,10 @@ enum {
 	OPT_JSON, OPT_QUIET, OPT_VERBOSE
 };
 
-static const struct option options[] = {
-	{ "storage", required_argument, NULL, OPT_STORAGE },
-	{ "bandwidth", required_argument, NULL, OPT_BANDWIDTH },
-	{ "reps", required_argument, NULL, OPT_REPS },
-	{ "pace", required_argument, NULL, OPT_PACE },
-	{ "axes", no_argument, NULL, OPT_AXES },
-	{ "output", required_argument, NULL, 'o' },
-	{ "fresh", no_argument, NULL, OPT_FRESH },
-	{ "calibration", required_argument, NULL, OPT_CALIBRATION },
-	{ "quick", no_argument, NULL, OPT_QUICK },
-	{ "metric", required_argument, NULL, OPT_METRIC },
-	{ "threshold", required_argument, NULL, OPT_THRESHOLD },
-	{ "processes", required_argument, NULL, OPT_PROCESSES },
-	{ "cores", required_argument, NULL, OPT_CORES },
-	{ "cpu", required_argument, NULL, OPT_CPU },
-	{ "caches", required_argument, NULL, OPT_CACHES },
-	{ "misses", required_argument, NULL, OPT_MISSES },
-	{ "strict", no_argument, NULL, OPT_STRICT },
-	{ "any-status", no_argument, NULL, OPT_ANY },
-	{ "show", no_argument, NULL, OPT_SHOW },
-	{ "dma", required_argument, NULL, OPT_DMA },
-	{ "disk", required_argument, NULL, OPT_DISK },
-	{ "file", required_argument, NULL, OPT_FILE },
-	{ "host", required_argument, NULL, OPT_HOST },
-	{ "direction", required_argument, NULL, OPT_DIRECTION },
-	{ "overwrite", no_argument, NULL, OPT_OVERWRITE },
-	{ "buffer", required_argument, NULL, OPT_BUFFER },
-	{ "additions", required_argument, NULL, OPT_ADDITIONS },
-	{ "mark", required_argument, NULL, OPT_MARK },
-	{ "llc", required_argument, NULL, OPT_LLC },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "quiet", no_argument, NULL, OPT_QUIET },
-	{ "verbose", no_argument, NULL, OPT_VERBOSE },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 }
-};
-
 /* What the subcommands' defaults and their limits depend on */
 struct asked {
 	int storage;
 	const char *bandwidth_text, *llc;
-	uint64_t given;				/* option_bit() of each */
 };
 
 enum { RUN = 1, CALIBRATE = 2, PROBE = 4, PREDICT = 8, PLOT = 16 };
@@ -276,45 +183,87 @@ enum { RUN = 1, CALIBRATE = 2, PROBE = 4, PREDICT = 8, PLOT = 16 };
 #define MEASURES (RUN | CALIBRATE | PROBE)
 
 static const struct subcommand subcommands[] = {
-	{ "run", RUN }, { "calibrate", CALIBRATE }, { "probe", PROBE }, { "predict", PREDICT },
-	{ "plot", PLOT },
+	{ "run", RUN, "COMMAND beside all combinations; what it is interrupted in goes on when "
+		  "it is called again", true },
+	{ "calibrate", CALIBRATE, "how much the interferers leave; 'run' does it first", false },
+	{ "probe", PROBE, "the probabilistic benchmark: hits against what is expected", false },
+	{ "predict", PREDICT, "how fast with so much cache and bandwidth (bytes a second)", false },
+	{ "plot", PLOT, "curves and surface of what 'run' has measured", false },
+	{ }
 };
 
-/* Which of them an option means something to; --quiet and --verbose mean no harm to any */
-static const struct option_of whose[] = {
-	{ OPT_STORAGE, MEASURES, NULL },
-	{ OPT_BANDWIDTH, MEASURES | PREDICT, NULL },
-	{ OPT_REPS, RUN, NULL },
-	{ OPT_PACE, RUN | CALIBRATE, NULL },
-	{ OPT_AXES, RUN, NULL },
-	{ 'o', RUN | CALIBRATE | PLOT, "; the others have --json" },
-	{ OPT_FRESH, RUN | CALIBRATE, NULL },
-	{ OPT_CALIBRATION, RUN, NULL },
-	{ OPT_QUICK, MEASURES, NULL },
-	{ OPT_METRIC, RUN | CALIBRATE | PREDICT | PLOT, NULL },
-	{ OPT_THRESHOLD, RUN, NULL },
-	{ OPT_PROCESSES, RUN, NULL },
-	{ OPT_CORES, MEASURES, NULL },
-	{ OPT_CPU, MEASURES, NULL },
-	{ OPT_CACHES, MEASURES, NULL },
-	{ OPT_MISSES, MEASURES, NULL },
-	{ OPT_STRICT, RUN | CALIBRATE, NULL },
-	{ OPT_ANY, RUN, NULL },
-	{ OPT_SHOW, RUN, NULL },
-	{ OPT_DMA, RUN | PREDICT, NULL },
-	{ OPT_DISK, RUN, NULL },
-	{ OPT_FILE, RUN, NULL },
-	{ OPT_HOST, RUN, NULL },
-	{ OPT_DIRECTION, RUN, NULL },
-	{ OPT_OVERWRITE, RUN, NULL },
-	{ OPT_BUFFER, PROBE, NULL },
-	{ OPT_ADDITIONS, PROBE, NULL },
-	{ OPT_MARK, PROBE, NULL },
-	{ OPT_LLC, PREDICT, "; the caches' sizes are --caches L1,L2,L3" },
-	{ OPT_JSON, MEASURES | PREDICT, NULL },
+/* --quiet and --verbose mean no harm to any. */
+static const struct command_option options[] = {
+	{ .id = OPT_STORAGE, .name = "storage", .value = "N", .of = MEASURES,
+	  .help = "Up to N CSThr, 0 to 5 (default 5; of probe: 0)." },
+	{ .id = OPT_BANDWIDTH, .name = "bandwidth", .value = "N", .of = MEASURES | PREDICT,
+	  .help = "Up to N BWThr, 0 to 3 (default 3; of probe: 0); of predict, bytes a second." },
+	{ .id = OPT_REPS, .name = "reps", .value = "N", .of = RUN,
+	  .help = "Runs of each combination (default 3)." },
+	{ .id = OPT_PACE, .name = "pace", .value = "RATE", .of = RUN | CALIBRATE,
+	  .help = "A BWThr takes no more than so many bytes a second." },
+	{ .id = OPT_AXES, .name = "axes", .of = RUN,
+	  .help = "No combinations: one kind at a time." },
+	{ .id = 'o', .name = "output", .value = "FILE", .of = RUN | CALIBRATE | PLOT,
+	  .hint = "; the others have --json", .completes = COMPLETES_FILE,
+	  .help = "Results, JSON (default " ACTIVE_FILE "; calibrate: none); of plot, the "
+		  "picture." },
+	{ .id = OPT_FRESH, .name = "fresh", .of = RUN | CALIBRATE,
+	  .help = "Begin anew, whatever is in the file of results." },
+	{ .id = OPT_CALIBRATION, .name = "calibration", .value = "FILE", .of = RUN,
+	  .completes = COMPLETES_FILE, .help = "Use the calibration of an earlier run." },
+	{ .id = OPT_QUICK, .name = "quick", .of = MEASURES,
+	  .help = "Calibrate in a tenth of the time; probe: in a third." },
+	{ .id = OPT_METRIC, .name = "metric", .value = "M", .of = RUN | CALIBRATE | PREDICT | PLOT,
+	  .completes = COMPLETES_WORDS, .words = "time cpu misses",
+	  .help = "time, cpu or misses (default: that of the file, else time)." },
+	{ .id = OPT_THRESHOLD, .name = "threshold", .value = "P", .of = RUN,
+	  .help = "Slower is what takes P % longer (default 5)." },
+	{ .id = OPT_PROCESSES, .name = "processes", .value = "N", .of = RUN,
+	  .help = "Divide what is used by N (default: as many as COMMAND is)." },
+	{ .id = OPT_CORES, .name = "cores", .value = "N", .of = MEASURES,
+	  .help = "Cores of the command (default 1)." },
+	{ .id = OPT_CPU, .name = "cpu", .value = "N", .of = MEASURES,
+	  .help = "The command runs on this CPU (default: the last)." },
+	{ .id = OPT_CACHES, .name = "caches", .value = "L1,L2,L3", .of = MEASURES,
+	  .help = "Sizes of the caches, if the machine does not say the right ones." },
+	{ .id = OPT_MISSES, .name = "misses", .value = "rCODE", .of = MEASURES,
+	  .help = "The event that counts misses of the last cache." },
+	{ .id = OPT_STRICT, .name = "strict", .of = RUN | CALIBRATE,
+	  .help = "Refuse what takes from both resources at once; calibrate: fail where that is "
+		  "so." },
+	{ .id = OPT_ANY, .name = "any-status", .of = RUN, .help = "COMMAND may fail." },
+	{ .id = OPT_SHOW, .name = "show", .of = RUN,
+	  .help = "Show COMMAND's output; on standard error with --json." },
+	{ .id = OPT_DMA, .name = "dma", .value = "RATE[,RATE]", .of = RUN | PREDICT,
+	  .help = "Run beside devices that move so many bytes a second, too; predict: one rate, "
+		  "of or between those that were run." },
+	{ .id = OPT_DISK, .name = "disk", .value = "DEVICE", .of = RUN, .completes = COMPLETES_FILE,
+	  .help = "The disk for --dma: reads and writes with O_DIRECT." },
+	{ .id = OPT_FILE, .name = "file", .value = "FILE", .of = RUN, .completes = COMPLETES_FILE,
+	  .help = "The file for --dma: reads and writes with O_DIRECT." },
+	{ .id = OPT_HOST, .name = "host", .value = "ADDRESS", .of = RUN,
+	  .completes = COMPLETES_HOST, .help = "The host for --dma: UDP is sent to it." },
+	{ .id = OPT_DIRECTION, .name = "direction", .value = "D", .of = RUN,
+	  .completes = COMPLETES_WORDS, .words = "from to",
+	  .help = "from (the device; default) or to it." },
+	{ .id = OPT_OVERWRITE, .name = "overwrite", .of = RUN,
+	  .help = "What is on the disk or in the file may be lost." },
+	{ .id = OPT_BUFFER, .name = "buffer", .value = "SIZE", .of = PROBE,
+	  .help = "Probe this size only, more than the last cache." },
+	{ .id = OPT_ADDITIONS, .name = "additions", .value = "N", .of = PROBE,
+	  .help = "1, 10, 100 additions after each read (default 1)." },
+	{ .id = OPT_MARK, .name = "mark", .value = "COMMAND", .of = PROBE,
+	  .completes = COMPLETES_COMMAND,
+	  .help = "Run sh -c COMMAND before and after each measurement." },
+	{ .id = OPT_LLC, .name = "llc", .value = "SIZE", .of = PREDICT,
+	  .hint = "; the caches' sizes are --caches L1,L2,L3",
+	  .help = "Predict with so much cache." },
+	{ .id = OPT_JSON, .name = "json", .of = MEASURES | PREDICT, .help = "Print JSON." },
+	{ .id = OPT_QUIET, .name = "quiet", .help = "Print no progress." },
+	{ .id = OPT_VERBOSE, .name = "verbose", .help = "Print each step." },
+	{ }
 };
-
-static const struct options_of all_options = OPTIONS_OF(options, subcommands, whose);
 
 static bool buffer_size(const char *text, uint64_t *bytes)
 {
@@ -368,7 +317,6 @@ static bool option(struct active *a, struct asked *asked, int opt)
 	static const char *const directions[] = { "from", "to" };
 	unsigned long n = 0;
 
-	asked->given |= option_bit(&all_options, opt);
 	switch (opt) {
 	case OPT_STORAGE:
 		if (!number("storage", optarg, 0, STORAGE_MAX, &n))
@@ -481,13 +429,14 @@ static bool option(struct active *a, struct asked *asked, int opt)
 }
 
 /* On the machine: calibrate, probe, run */
-static int measure_it(struct active *a, const struct asked *asked, const char *what, int argc,
-		      char **argv)
+static int measure_it(struct active *a, const struct asked *asked, const struct options *o,
+		      int argc, char **argv)
 {
+	const char *what = o->sub->name;
 	const bool probing = !strcmp(what, "probe"), running = !strcmp(what, "run");
 	unsigned long n;
 
-	if (!options_are_its(&all_options, asked->given, what))
+	if (!options_suit(o, what))
 		return STATUS_USAGE;
 	a->storage = asked->storage >= 0 ? asked->storage : probing ? 0 : STORAGE_MAX;
 	a->bandwidth = probing ? 0 : BANDWIDTH_MAX;
@@ -518,55 +467,58 @@ static int measure_it(struct active *a, const struct asked *asked, const char *w
 	return running ? run(a, argv) : probing ? probe_all(a) : just_calibrate(a);
 }
 
-int cmd_active(int argc, char **argv)
+static int cmd_active(int argc, char **argv)
 {
 	struct active a = {
 		.cores = 1, .cpu = -1, .repetitions = 3, .additions = 1, .threshold = 0.05,
 	};
 	struct asked asked = { .storage = -1 };
 	int opt, status = STATUS_USAGE;
-	const char *what, *shorts;
+	struct options o;
 
-	opterr = 0;
-	optind = 1;
-	what = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
-	if (what)
-		optind = 2;
-	/* +: the command's options are its own */
-	shorts = what && !strcmp(what, "run") ? "+ho:" : "ho:";
-	while ((opt = getopt_long(argc, argv, shorts, options, NULL)) != -1) {
-		if (opt == 'h') {
-			usage(stdout);
-			return STATUS_OK;
-		}
-		if (opt == '?') {
-			complain("'%s': no such option, or without its argument; 'memio active --help' has them",
-				 argv[optind - 1]);
-			return STATUS_USAGE;
-		}
+	options_begin(&o, argc, argv);
+	while ((opt = options_get(&o, &status)) > 0)
 		if (!option(&a, &asked, opt))
 			return STATUS_USAGE;
-	}
-	argc -= optind;
-	argv += optind;
-	if (!what) {
-		complain("what? run, calibrate, probe, predict or plot; 'memio active --help' tells more");
+	if (opt < 0)
+		return status;
+	status = STATUS_USAGE;
+	if (!o.sub) {
+		if (o.argc)
+			complain("no '%s'; 'memio active --help' has what there is", o.argv[0]);
+		else
+			complain("what? run, calibrate, probe, predict or plot; 'memio active --help' tells more");
 		return STATUS_USAGE;
 	}
 	catch_interrupts();
-	if (!strcmp(what, "predict") || !strcmp(what, "plot")) {
-		const char *file = argc ? argv[0] : ACTIVE_FILE;
-
-		if (argc > 1)
-			complain("%s: one file", what);
-		else if (options_are_its(&all_options, asked.given, what))
-			status = !strcmp(what, "plot") ? plot(&a, file, a.file) :
-				 predict(&a, asked.llc, asked.bandwidth_text, file);
-	} else if (!strcmp(what, "run") || !strcmp(what, "calibrate") || !strcmp(what, "probe")) {
-		status = measure_it(&a, &asked, what, argc, argv);
+	if (o.sub->bit & MEASURES) {
+		status = measure_it(&a, &asked, &o, o.argc, o.argv);
 	} else {
-		complain("no '%s'; 'memio active --help' has what there is", what);
+		const char *file = o.argc ? o.argv[0] : ACTIVE_FILE;
+
+		if (o.argc > 1)
+			complain("%s: one file", o.sub->name);
+		else if (options_suit(&o, o.sub->name))
+			status = o.sub->bit == PLOT ? plot(&a, file, a.file) :
+				 predict(&a, asked.llc, asked.bandwidth_text, file);
 	}
 	interrupts_end();
 	return status;
 }
+
+const struct command command_active = {
+	.name = "active",
+	.summary = "what memory resources an application needs",
+	.usage = "run [OPTION...] -- COMMAND [ARG...]\n"
+		 "calibrate|probe [OPTION...]\n"
+		 "predict [--llc SIZE] [--bandwidth SIZE] [--dma RATE] [FILE]\n"
+		 "plot -o PICTURE [FILE]",
+	.about = "What does an application need? Takes cache (CSThr) and bandwidth (BWThr) away "
+		  "from it, from other cores, and looks how much slower it gets.",
+	.notes = "SIZE and RATE: bytes; K, M and G are powers of 1024, while what is printed as "
+		  "MB/s and GB/s has powers of 1000. Predicted beyond what was measured is "
+		  "status 1. Interrupted by signal N, it exits with 128 + N.",
+	.option = options,
+	.sub = subcommands,
+	.main = cmd_active,
+};

@@ -15,7 +15,7 @@
  *	family.c	the command's processes
  *	result.c	samples <-> a file;	surface.c	samples -> bounds, predictions
  *	plot.c		-> figures
- *	progress.c, active.c: the command, and what it says meanwhile
+ *	active.c	the command
  */
 #ifndef MEMIO_ACTIVE_H
 #define MEMIO_ACTIVE_H
@@ -31,6 +31,7 @@
 #include "interrupt.h"
 #include "model.h"
 #include "place.h"
+#include "progress.h"
 #include "statistics.h"
 #include "surface.h"
 
@@ -318,19 +319,6 @@ bool run_is_kept(const char *file);
 bool run_load(const char *file, struct run *r, bool *there);
 /* run_load_whole: with a calibration and samples */
 bool run_load_whole(const char *file, struct run *r);
-
-/* ---- what goes on (progress.c) ---- */
-
-struct progress {
-	const struct active *a;
-	unsigned int done, all;
-	double begin;
-};
-
-void progress_begin(struct progress *p, const struct active *a, unsigned int all);
-/* progress: before a step that is described like printf does */
-void progress(struct progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void progress_end(struct progress *p);
 
 /* catch_interrupts: what runs ends soon, and the command with it */
 void catch_interrupts(void);

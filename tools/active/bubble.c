@@ -216,6 +216,24 @@ static bool open_it(struct bubble *b)
 	return true;
 }
 
+bool bubble_try(const struct active *a)
+{
+	struct bubble b = { .a = a, .fd = -1, .net = a->bubble.host };
+	const struct target target = {
+		.disk = a->bubble.disk, .file = a->bubble.file, .overwrite = a->bubble.overwrite,
+		.write = a->bubble.to,
+	};
+
+	if (b.net)
+		b.fd = udp_to(a->bubble.host);
+	else
+		b.fd = target_open(&target, &b.size);
+	if (b.fd < 0)
+		return false;
+	close(b.fd);
+	return true;
+}
+
 bool bubble_stop(struct bubble *b, double *bytes_s, double *bytes)
 {
 	const double took = now_ns() - b->begin;

@@ -6,6 +6,8 @@
 #include "active.h"
 
 struct bubble;
+/* bubble_try: whether its device can be had; false after a complaint */
+bool bubble_try(const struct active *a);
 /* bubble_start: it moves @rate bytes a second when it returns; NULL after a complaint */
 struct bubble *bubble_start(const struct active *a, double rate);
 /*

@@ -405,9 +405,9 @@ static bool calibrate_by(const struct active *a, struct calibration *c, bool cou
 	pin_to_cpu(a->at.command[0]);
 	c->counters = counters;
 	probes = distributions(a) * (a->quick ? 1 : sizeof(some) / sizeof(*some));
-	progress_begin(&p, a, (c->storage + 1) * probes + 1 + c->bandwidth +
+	progress_begin(&p, (c->storage + 1) * probes + 1 + c->bandwidth +
 		       (c->bandwidth ? least(c->storage, cores - 1) : 0) +
-		       (c->storage ? least(c->bandwidth, cores - 1) + 1 : 0));
+		       (c->storage ? least(c->bandwidth, cores - 1) + 1 : 0), a->quiet, a->verbose);
 	if (!c->counters) {
 		t = &times;
 		good = read_times(a, t);
@@ -612,7 +612,7 @@ int probe_all(const struct active *a)
 	}
 	in = good ? start_beside(a, a->storage, a->bandwidth, largest(size, sizes) * llc) : NULL;
 	good = in;
-	progress_begin(&p, a, sizes * distributions(a));
+	progress_begin(&p, sizes * distributions(a), a->quiet, a->verbose);
 	if (!a->json)
 		printf("%-8s %10s %8s %10s %10s %12s\n", "", "buffer", "hits", "expected",
 		       "equation 4", "cache it had");

@@ -497,7 +497,7 @@ static bool run_grid(const struct active *a, struct run *r, char **command)
 		return false;
 	}
 	grid(a, r, todo);
-	progress_begin(&p, a, n + !!n);
+	progress_begin(&p, n + !!n, a->quiet, a->verbose);
 	if (n) {
 		progress(&p, "once before, not counted");
 		good = warm_up(a, r, command);
@@ -1049,9 +1049,12 @@ static int run_it(const struct active *a, char **command)
 		return STATUS_FAILED;
 	if (a->processes)
 		r.processes = a->processes;
-	if (is_metric(a, &r, "misses") && !counters_here(a))
+	if (is_metric(a, &r, "misses") && !counters_here(a)) {
 		complain("--metric misses: there are no counters of them here; time or cpu");
-	else if (have_calibration(a, &r) && run_save(a, &r) && warn(a, &r.calibration))
+		run_free(&r);
+		return STATUS_UNABLE;
+	}
+	if (have_calibration(a, &r) && run_save(a, &r) && warn(a, &r.calibration))
 		if (pin(a) && run_grid(a, &r, command) && run_counts(a, &r, a->file))
 			status = STATUS_OK;
 	if (status == STATUS_OK) {
@@ -1082,6 +1085,9 @@ int run(const struct active *a, char **command)
 		complain("%s: no such command, or not to be executed", command[0]);
 		return STATUS_USAGE;
 	}
+	/* Calibrating takes minutes: nobody is to wait for them to hear of a wrong name. */
+	if (a->bubble.rates && !bubble_try(a))
+		return STATUS_FAILED;
 	if (!run_lock(a->file, &lock))
 		return STATUS_FAILED;
 	status = run_it(a, command);

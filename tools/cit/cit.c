@@ -14,50 +14,6 @@
 
 #define PROFILES	8
 
-static void usage(FILE *to)
-{
-	fputs("usage: memio cit list [PATTERN]\n"
-	      "       memio cit branch|cache|io|shared [OPTION...] [EVENT...]\n"
-	      "       memio cit verify [OPTION...] [--profile NAME]... [EVENT=CATEGORY...]\n"
-	      "       memio cit curve KIND [OPTION...] EVENT...\n"
-	      "\n"
-	      "What does a hardware event really count? Runs work of known size and looks at what\n"
-	      "the event makes of it.\n"
-	      "\n"
-	      "  list      the names of events\n"
-	      "  branch    put core events into categories by branch kernels\n"
-	      "  cache     by loads and stores in buffers of all sizes\n"
-	      "  io        uncore events by what devices move (--disk, --file, --host)\n"
-	      "  shared    uncore events by what a package's CPUs load and store, up to 16\n"
-	      "  verify    is this event of that category? Status 1 if one is not\n"
-	      "  curve     size (of buffers) or misprediction, of 15 events at the most; unit, block or\n"
-	      "            offset (in buffers), of one\n"
-	      "\n"
-	      "EVENT: a name as list has it, rCODE, PMU/term=value,.../, or a pattern that list takes,\n"
-	      "which is for the cores' events; if it matches none, for those of other PMUs. Without\n"
-	      "one branch and cache take all of the cores\n"
-	      "\n"
-	      "  --cpu N             measure on this one (default: the last)\n"
-	      "  --repetitions N     of each amount of work (default 5)\n"
-	      "  --group N           events counted at once, at the most (default 4)\n"
-	      "  --caches L1,L2,L3   sizes, if the machine does not say the right ones\n"
-	      "  --unit BYTES        distance of loads (default 128)\n"
-	      "  --disk DEVICE       read from it; with --overwrite write to it, too\n"
-	      "  --file FILE         read and write this file, which is made and removed; with\n"
-	      "                      --overwrite one that is there\n"
-	      "  --host ADDRESS      send to it (IPv4)\n"
-	      "  --profile NAME      verify: a set of claims; --list has them\n"
-	      "  --list              verify: the profiles, and all categories\n"
-	      "  --plot FILE         curve: a picture, .svg, .png or .pdf\n"
-	      "  --json              instead of tables\n"
-	      "  --verbose           each slope, and events in no category\n"
-	      "  --quiet             no progress\n"
-	      "  --help\n"
-	      "\n"
-	      "Status: 0 done, 1 a claim is wrong, 2 wrong arguments, 3 it failed, 77 this machine\n"
-	      "has no counters\n", to);
-}
-
 static void list_categories(const struct family *f)
 {
 	size_t i;
@@ -142,7 +98,7 @@ static int inspect(struct cit *cit, const struct family *family, bool uncore, in
 	if (!argc && status == STATUS_OK && events_add(&events, "*") != STATUS_OK)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK && !events_allowed(&list, 1))
-		status = CIT_UNABLE;
+		status = STATUS_UNABLE;
 	result = calloc(events.n + 1, sizeof(*result));
 	if (status == STATUS_OK && !measure(cit, family, &events, result))
 		status = STATUS_FAILED;
@@ -172,7 +128,7 @@ static int curves(struct cit *cit, int argc, char **argv)
 	if (status == STATUS_OK && !curve_of(argv[0], events.n))
 		status = STATUS_USAGE;
 	if (status == STATUS_OK && !events_allowed(&list, 1))
-		status = CIT_UNABLE;
+		status = STATUS_UNABLE;
 	if (status == STATUS_OK)
 		status = curve(cit, argv[0], &events);
 	events_free(&events);
@@ -189,75 +145,82 @@ enum { LIST = 1, BRANCH = 2, CACHE = 4, IO = 8, SHARED = 16, VERIFY = 32, CURVE 
 
 #define MEASURES (BRANCH | CACHE | IO | SHARED | VERIFY | CURVE)
 
-static const struct option options[] = {
-	{ "cpu", required_argument, NULL, OPT_CPU },
-	{ "repetitions", required_argument, NULL, OPT_REPETITIONS },
-	{ "group", required_argument, NULL, OPT_GROUP },
-	{ "caches", required_argument, NULL, OPT_CACHES },
-	{ "unit", required_argument, NULL, OPT_UNIT },
-	{ "disk", required_argument, NULL, OPT_DISK },
-	{ "file", required_argument, NULL, OPT_FILE },
-	{ "host", required_argument, NULL, OPT_HOST },
-	{ "overwrite", no_argument, NULL, OPT_OVERWRITE },
-	{ "profile", required_argument, NULL, OPT_PROFILE },
-	{ "list", no_argument, NULL, OPT_LIST },
-	{ "plot", required_argument, NULL, OPT_PLOT },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "verbose", no_argument, NULL, OPT_VERBOSE },
-	{ "quiet", no_argument, NULL, OPT_QUIET },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 }
-};
-
 static const struct subcommand subcommands[] = {
-	{ "list", LIST }, { "branch", BRANCH }, { "cache", CACHE }, { "io", IO },
-	{ "shared", SHARED }, { "verify", VERIFY }, { "curve", CURVE },
+	{ "list", LIST, "the names of events", false },
+	{ "branch", BRANCH, "put core events into categories by branch kernels", false },
+	{ "cache", CACHE, "... by loads and stores in buffers of all sizes", false },
+	{ "io", IO, "uncore events by what devices move (--disk, --file, --host)", false },
+	{ "shared", SHARED, "uncore events by what a package's CPUs load and store, up to "
+		  "16", false },
+	{ "verify", VERIFY, "is this event of that category? Status 1 if one is not", false },
+	{ "curve", CURVE, "size (of buffers) or misprediction, of 15 events at the most; unit, "
+		  "block or offset (in buffers), of one", false },
+	{ }
 };
 
-/* --json, --quiet and --verbose mean no harm to any. */
-static const struct option_of whose[] = {
-	{ OPT_CPU, MEASURES, NULL },
-	{ OPT_REPETITIONS, MEASURES, NULL },
-	{ OPT_GROUP, MEASURES, NULL },
-	{ OPT_CACHES, MEASURES, NULL },
-	{ OPT_UNIT, CACHE | SHARED | VERIFY | CURVE, NULL },
-	{ OPT_DISK, IO | VERIFY, NULL },
-	{ OPT_FILE, IO | VERIFY, NULL },
-	{ OPT_HOST, IO | VERIFY, NULL },
-	{ OPT_OVERWRITE, IO | VERIFY, NULL },
-	{ OPT_PROFILE, VERIFY, NULL },
-	{ OPT_LIST, VERIFY, "; the events are in 'memio cit list'" },
-	{ OPT_PLOT, CURVE, "; the others have --json" },
+static const struct command_option options[] = {
+	{ .id = OPT_CPU, .name = "cpu", .value = "N", .of = MEASURES,
+	  .help = "Measure on this CPU (default: the last)." },
+	{ .id = OPT_REPETITIONS, .name = "repetitions", .value = "N", .of = MEASURES,
+	  .help = "Repeat each amount of work so often (default 5)." },
+	{ .id = OPT_GROUP, .name = "group", .value = "N", .of = MEASURES,
+	  .help = "Count so many events at once, at the most (default 4)." },
+	{ .id = OPT_CACHES, .name = "caches", .value = "L1,L2,L3", .of = MEASURES,
+	  .help = "Sizes of the caches, if the machine does not say the right ones." },
+	{ .id = OPT_UNIT, .name = "unit", .value = "BYTES", .of = CACHE | SHARED | VERIFY | CURVE,
+	  .help = "The distance of loads (default 128)." },
+	{ .id = OPT_DISK, .name = "disk", .value = "DEVICE", .of = IO | VERIFY,
+	  .completes = COMPLETES_FILE,
+	  .help = "Read from this disk; with --overwrite write to it, too." },
+	{ .id = OPT_FILE, .name = "file", .value = "FILE", .of = IO | VERIFY,
+	  .completes = COMPLETES_FILE,
+	  .help = "Read and write this file, which is made and removed; with --overwrite one "
+		  "that is there." },
+	{ .id = OPT_HOST, .name = "host", .value = "ADDRESS", .of = IO | VERIFY,
+	  .completes = COMPLETES_HOST, .help = "Send to this address (IPv4)." },
+	{ .id = OPT_OVERWRITE, .name = "overwrite", .of = IO | VERIFY,
+	  .help = "What is on the disk or in the file may be lost." },
+	{ .id = OPT_PROFILE, .name = "profile", .value = "NAME", .of = VERIFY,
+	  .help = "Verify a set of claims; --list has them." },
+	{ .id = OPT_LIST, .name = "list", .of = VERIFY,
+	  .hint = "; the events are in 'memio cit list'",
+	  .help = "List the profiles, and all categories." },
+	{ .id = OPT_PLOT, .name = "plot", .value = "FILE", .of = CURVE,
+	  .hint = "; the others have --json", .completes = COMPLETES_FILE,
+	  .help = "Draw a picture, .svg, .png or .pdf." },
+	{ .id = OPT_JSON, .name = "json", .help = "Print JSON instead of tables." },
+	{ .id = OPT_VERBOSE, .name = "verbose",
+	  .help = "Print each slope, and events in no category." },
+	{ .id = OPT_QUIET, .name = "quiet", .help = "Print no progress." },
+	{ }
 };
-
-static const struct options_of all_options = OPTIONS_OF(options, subcommands, whose);
 
 static bool is_there(const char *what)
 {
-	size_t i;
+	const struct subcommand *s;
 
-	for (i = 0; i < all_options.subcommands; i++)
-		if (!strcmp(subcommands[i].name, what))
+	for (s = subcommands; s->name; s++)
+		if (!strcmp(s->name, what))
 			return true;
 	return false;
 }
 
-int cmd_cit(int argc, char **argv)
+static int cmd_cit(int argc, char **argv)
 {
 	struct cit cit = {
 		.cpu = -1, .other = -1, .repetitions = 5, .group = 4, .unit_bytes = 128,
 	};
 	const char *profile[PROFILES], *what;
 	unsigned long n = 0;
-	uint64_t given = 0;
+	struct options o;
 	size_t profiles = 0;
 	bool list = false;
 	int opt, status;
 
-	while ((opt = options_next(argc, argv, ":h", options, usage, &status)) > 0) {
+	options_begin(&o, argc, argv);
+	while ((opt = options_get(&o, &status)) > 0) {
 		bool good = true;
 
-		given |= option_bit(&all_options, opt);
 		switch (opt) {
 		case OPT_CPU:
 			good = number("cpu", optarg, 0, 4095, &n);
@@ -325,20 +288,19 @@ int cmd_cit(int argc, char **argv)
 	}
 	if (opt < 0)
 		return status;
-	argc -= optind;
-	argv += optind;
-	if (!argc) {
+	what = o.sub ? o.sub->name : *o.argv;
+	if (!what) {
 		complain("what? list, branch, cache, io, shared, verify or curve; 'memio cit --help' tells more");
 		return STATUS_USAGE;
 	}
-	what = argv[0];
-	argc--;
-	argv++;
+	/* It may stand behind the options, too. */
+	argc = o.argc - !o.sub;
+	argv = o.argv + !o.sub;
 	if (!is_there(what)) {
 		complain("no '%s'; 'memio cit --help' has what there is", what);
 		return STATUS_USAGE;
 	}
-	if (!options_are_its(&all_options, given, what))
+	if (!options_suit(&o, what))
 		return STATUS_USAGE;
 	if (!strcmp(what, "list")) {
 		if (argc > 1) {
@@ -357,7 +319,7 @@ int cmd_cit(int argc, char **argv)
 		return inspect(&cit, &shared_family, true, argc, argv);
 	if (!strcmp(what, "curve"))
 		return curves(&cit, argc, argv);
-	if (list && (argc || given & ~option_bit(&all_options, OPT_LIST))) {
+	if (list && (argc || o.given & (o.given - 1))) {
 		complain("verify --list: it says what there is, by itself or with --json");
 		return STATUS_USAGE;
 	}
@@ -367,6 +329,26 @@ int cmd_cit(int argc, char **argv)
 		complain("verify: --profile NAME or EVENT=CATEGORY; --list has them");
 		return STATUS_USAGE;
 	}
-	status = cit_ready(&cit);
+	/* What is malformed is so on any machine. */
+	status = verify_arguments(argc, argv, profile, profiles);
+	if (status == STATUS_OK)
+		status = cit_ready(&cit);
 	return status == STATUS_OK ? verify(&cit, argc, argv, profile, profiles) : status;
 }
+
+const struct command command_cit = {
+	.name = "cit",
+	.summary = "what a hardware event really counts",
+	.usage = "list [PATTERN]\n"
+		 "branch|cache|io|shared [OPTION...] [EVENT...]\n"
+		 "verify [OPTION...] [--profile NAME]... [EVENT=CATEGORY...]\n"
+		 "curve KIND [OPTION...] EVENT...",
+	.about = "What does a hardware event really count? Runs work of known size and looks at "
+		  "what the event makes of it.",
+	.notes = "EVENT: a name as list has it, rCODE, PMU/term=value,.../, or a pattern that "
+		  "list takes, which is for the cores' events; if it matches none, for those of "
+		  "other PMUs. Without one branch and cache take all of the cores.",
+	.option = options,
+	.sub = subcommands,
+	.main = cmd_cit,
+};

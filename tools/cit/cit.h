@@ -29,8 +29,6 @@
 #define CIT_REPETITIONS	64
 #define CIT_UNITS	256	/* of an uncore PMU that comes many times */
 #define CIT_LEVELS	3
-/* A machine without what it takes: no counters, no such caches */
-#define CIT_UNABLE	77
 
 /* ---- events ---- */
 
@@ -176,6 +174,8 @@ size_t curve_sizes(const struct cit *cit, double *size, size_t most);
 /* curve_of: is there such a kind, for so many events? Complains if not. */
 bool curve_of(const char *kind, size_t events);
 int curve(const struct cit *cit, const char *kind, const struct events *events);
+/* verify_arguments: a STATUS_: whether claims and profiles are such */
+int verify_arguments(int argc, char **argv, const char *const *profiles, size_t n);
 int verify(const struct cit *cit, int argc, char **argv, const char *const *profiles,
 	   size_t n_profiles);
 void profiles_list(FILE *to, bool json);

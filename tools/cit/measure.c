@@ -28,6 +28,7 @@
 
 #include "cit.h"
 #include "command.h"
+#include "progress.h"
 
 /* A word of what the kernel says of a CPU's cache; empty if it says nothing */
 static void cache_word(int cpu, int index, const char *file, char word[32])
@@ -203,7 +204,7 @@ int cit_ready(struct cit *cit)
 	int i;
 
 	if (!counters_there())
-		return CIT_UNABLE;
+		return STATUS_UNABLE;
 	if (!cpus_allowed(0, &cit->allowed)) {
 		complain_errno("sched_getaffinity");
 		return STATUS_FAILED;
@@ -533,6 +534,7 @@ bool measure(const struct cit *cit, const struct family *family, const struct ev
 	     struct result *result)
 {
 	struct cit here = *cit;
+	struct progress said;
 	size_t p, ran = 0;
 
 	memset(result, 0, events->n * sizeof(*result));
@@ -543,15 +545,14 @@ bool measure(const struct cit *cit, const struct family *family, const struct ev
 		if (!pin_to_counters(&here))
 			return false;
 	}
+	progress_begin(&said, family->probes, cit->quiet, false);
 	for (p = 0; p < family->probes; p++) {
 		struct probe *probe = &family->probe[p];
 		bool good;
 
 		if (probe->setup && !probe->setup(probe, &here))
 			continue;
-		if (!cit->quiet && isatty(STDERR_FILENO))
-			fprintf(stderr, "\r%s: %zu of %zu, %s\033[K", family->name, p + 1,
-				family->probes, probe->name);
+		progress(&said, "%s, %s", family->name, probe->name);
 		good = measure_probe(&here, family, p, events, result);
 		if (probe->teardown)
 			probe->teardown(probe);
@@ -560,8 +561,7 @@ bool measure(const struct cit *cit, const struct family *family, const struct ev
 		ran++;
 	}
 	pin_to_cpu(cit->cpu);
-	if (!cit->quiet && isatty(STDERR_FILENO))
-		fputs("\r\033[K", stderr);
+	progress_end(&said);
 	if (!ran)
 		complain("none of the kernels of '%s' can run here", family->name);
 	return ran;

@@ -139,7 +139,6 @@ static int add(struct work *work, const char *event, const char *category)
 			return STATUS_OK;
 		}
 	}
-	complain("'%s' is no category; 'memio cit verify --list' has them", category);
 	return STATUS_USAGE;
 }
 
@@ -190,6 +189,58 @@ static bool judge(const struct cit *cit, const struct family *f, const struct ev
 	return good;
 }
 
+static const struct profile *profile_of(const char *name)
+{
+	size_t c;
+
+	for (c = 0; c < PROFILES; c++)
+		if (!strcmp(profiles[c].name, name))
+			return &profiles[c];
+	return NULL;
+}
+
+static bool is_category(const char *name)
+{
+	const struct family *const all[] = {
+		&branch_family, cache_family(), &io_family, &shared_family,
+	};
+	size_t f, c;
+
+	for (f = 0; f < 4 && strcmp(name, "-"); f++)
+		for (c = 0; c < all[f]->categories; c++)
+			if (!strcmp(all[f]->category[c].name, name))
+				return true;
+	return false;
+}
+
+int verify_arguments(int argc, char **argv, const char *const *wanted, size_t n_wanted)
+{
+	const char *claim;
+	size_t k;
+	int i;
+
+	for (k = 0; k < n_wanted; k++) {
+		if (profile_of(wanted[k]))
+			continue;
+		complain("no profile '%s'; 'memio cit verify --list' has them", wanted[k]);
+		return STATUS_USAGE;
+	}
+	for (i = 0; i < argc; i++) {
+		claim = strrchr(argv[i], '=');
+		if (!claim || claim == argv[i] || !claim[1]) {
+			complain("'%s': what is said of an event is written EVENT=CATEGORY",
+				 argv[i]);
+			return STATUS_USAGE;
+		}
+		if (!is_category(claim + 1)) {
+			complain("'%s' is no category; 'memio cit verify --list' has them",
+				 claim + 1);
+			return STATUS_USAGE;
+		}
+	}
+	return STATUS_OK;
+}
+
 int verify(const struct cit *cit, int argc, char **argv, const char *const *wanted,
 	   size_t n_wanted)
 {
@@ -197,7 +248,7 @@ int verify(const struct cit *cit, int argc, char **argv, const char *const *want
 	const struct events *lists[4];
 	int status = STATUS_OK, i;
 	const char *comma = "";
-	size_t f, k, c;
+	size_t f, k;
 
 	families[0] = &branch_family;
 	families[1] = cache_family();
@@ -205,25 +256,15 @@ int verify(const struct cit *cit, int argc, char **argv, const char *const *want
 	families[3] = &shared_family;
 
 	for (k = 0; k < n_wanted; k++) {
-		for (c = 0; c < PROFILES && strcmp(profiles[c].name, wanted[k]); c++)
-			;
-		if (c == PROFILES) {
-			complain("no profile '%s'; 'memio cit verify --list' has them", wanted[k]);
-			return STATUS_USAGE;
-		}
-		for (i = 0; profiles[c].claim[i].event; i++)
-			if (add(work, profiles[c].claim[i].event,
-				profiles[c].claim[i].category) != STATUS_OK)
+		const struct profile *p = profile_of(wanted[k]);
+
+		for (i = 0; p->claim[i].event; i++)
+			if (add(work, p->claim[i].event, p->claim[i].category) != STATUS_OK)
 				return STATUS_FAILED;
 	}
 	for (i = 0; i < argc; i++) {
 		char *claim = strrchr(argv[i], '=');
 
-		if (!claim || claim == argv[i] || !claim[1]) {
-			complain("'%s': what is said of an event is written EVENT=CATEGORY",
-				 argv[i]);
-			return STATUS_USAGE;
-		}
 		*claim++ = '\0';
 		status = add(work, argv[i], claim);
 		if (status != STATUS_OK)
@@ -239,7 +280,7 @@ int verify(const struct cit *cit, int argc, char **argv, const char *const *want
 	for (f = 0; f < 4; f++)
 		lists[f] = &work[f].events;
 	if (!events_allowed(lists, 4))
-		return CIT_UNABLE;
+		return STATUS_UNABLE;
 	if (cit->json)
 		fputs("[", stdout);
 	for (f = 0; f < 4 && status != STATUS_FAILED; f++) {

@@ -22,45 +22,34 @@
 #define SPREAD_MOST	0.1	/* of windows; with more, something else goes on */
 #define RAN_LEAST	0.95	/* of the time */
 
-static void usage(FILE *to)
-{
-	fputs("usage: memio guarantee [OPTION...]\n"
-	      "\n"
-	      "What does the memory of each package give, whatever is asked of it? Runs patterns\n"
-	      "that a DRAM likes more and less on all cores at once; the least that they get, less a\n"
-	      "margin, is what " GUARANTEED " may be set to.\n"
-	      "\n"
-	      "  --seconds N         for each of the 5 patterns, 0.1 to 3600 (default 2)\n"
-	      "  --margin PERCENT    less so much, 0 to 99 (default 10)\n"
-	      "  --cores N           on so many cores of each package (default: all)\n"
-	      "  --buffer SIZE       of each thread, a power of two (default: all together 16 times\n"
-	      "                      what the caches hold)\n"
-	      "  --caches L1,L2,L3   sizes, if the machine does not say the right ones\n"
-	      "                      SIZE: bytes; K, M and G are powers of 1024\n"
-	      "  --mark COMMAND      sh -c COMMAND before and after each pattern is measured\n"
-	      "  --set               set it; that takes root and a kernel with memio\n"
-	      "  --json, --help\n"
-	      "\n"
-	      "What is printed as GB/s has powers of 1000. Status: 0 done, 2 wrong arguments, 3 it\n"
-	      "failed, and nothing was set; 128 + N: interrupted by signal N\n", to);
-}
-
 enum {
 	OPT_SECONDS = 256, OPT_MARGIN, OPT_CORES, OPT_BUFFER, OPT_CACHES, OPT_MARK, OPT_SET,
-	OPT_JSON
+	OPT_FORCE, OPT_YES, OPT_QUIET, OPT_JSON
 };
 
-static const struct option names[] = {
-	{ "seconds", required_argument, NULL, OPT_SECONDS },
-	{ "margin", required_argument, NULL, OPT_MARGIN },
-	{ "cores", required_argument, NULL, OPT_CORES },
-	{ "buffer", required_argument, NULL, OPT_BUFFER },
-	{ "caches", required_argument, NULL, OPT_CACHES },
-	{ "mark", required_argument, NULL, OPT_MARK },
-	{ "set", no_argument, NULL, OPT_SET },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 }
+static const struct command_option options[] = {
+	{ .id = OPT_SECONDS, .name = "seconds", .value = "N",
+	  .help = "Measure each of the 5 patterns for so long: 0.1 to 3600 (default 2)." },
+	{ .id = OPT_MARGIN, .name = "margin", .value = "PERCENT",
+	  .help = "Take off so much, 0 to 99 (default 10)." },
+	{ .id = OPT_CORES, .name = "cores", .value = "N",
+	  .help = "Run on so many cores of each package (default: all)." },
+	{ .id = OPT_BUFFER, .name = "buffer", .value = "SIZE",
+	  .help = "The buffer of each thread, a power of two; K, M and G are powers of 1024 "
+		  "(default: all together 16 times what the caches hold)." },
+	{ .id = OPT_CACHES, .name = "caches", .value = "L1,L2,L3",
+	  .help = "Sizes of the caches, if the machine does not say the right ones." },
+	{ .id = OPT_MARK, .name = "mark", .value = "COMMAND", .completes = COMPLETES_COMMAND,
+	  .help = "Run sh -c COMMAND before and after each pattern is measured." },
+	{ .id = OPT_SET, .name = "set",
+	  .help = "Set it; that takes root and a kernel with memio. On a terminal, memio asks "
+		  "first, as it loads all cores." },
+	{ .id = 'y', .name = "yes", .help = "Don't ask." },
+	{ .id = OPT_FORCE, .name = "force",
+	  .help = "Set it although the measurement was warned of." },
+	{ .id = OPT_QUIET, .name = "quiet", .help = "Print no progress." },
+	{ .id = OPT_JSON, .name = "json", .help = "Print JSON instead of a table." },
+	{ }
 };
 
 static bool buffer_size(const char *text, uint64_t *bytes)
@@ -114,6 +103,15 @@ static bool option(struct guarantee *g, int opt)
 	case OPT_SET:
 		g->set = true;
 		return true;
+	case OPT_FORCE:
+		g->force = true;
+		return true;
+	case 'y':
+		g->yes = true;
+		return true;
+	case OPT_QUIET:
+		g->quiet = true;
+		return true;
 	case OPT_JSON:
 		g->json = true;
 		return true;
@@ -123,8 +121,8 @@ static bool option(struct guarantee *g, int opt)
 
 /* ---- before ---- */
 
-/* Nobody is to wait for figures that can't be set then. */
-static bool may_set(const struct guarantee *g)
+/* Nobody is to wait for figures that can't be set then. A STATUS_ */
+static int may_set(const struct guarantee *g)
 {
 	const int fd = open(GUARANTEED, O_WRONLY | O_CLOEXEC);
 
@@ -133,13 +131,28 @@ static bool may_set(const struct guarantee *g)
 			complain("--set: this kernel has no memio: " GUARANTEED " is not there. Nothing was measured or set");
 		else
 			complain_errno("--set: " GUARANTEED " (it takes root). Nothing was measured or set");
-		return false;
+		return STATUS_UNABLE;
 	}
 	close(fd);
 	if (!g->at.missed)
-		return true;
+		return STATUS_OK;
 	complain("--set: it is for each package, and this process may not run on %u of them. Nothing was measured or set",
 		 g->at.missed);
+	return STATUS_FAILED;
+}
+
+/* All cores are about to have no time for anything else. Nobody can be asked off a terminal. */
+static bool agreed(const struct guarantee *g)
+{
+	char answer[16] = "";
+
+	if (g->yes || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+		return true;
+	fprintf(stderr, "memio guarantee: this loads all cores and the memory for %.0f s; other programs will be slow meanwhile. Go on? [y/N] ",
+		PATTERNS * (g->seconds + 1));
+	if (fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y'))
+		return true;
+	complain("--set: nothing was measured or set; --yes does not ask");
 	return false;
 }
 
@@ -374,14 +387,30 @@ static void print_json(const struct guarantee *g, uint64_t value, bool was_set, 
 	json_decref(j);
 }
 
+/*
+ * A figure that others have spoilt is not to become what all groups share. Those that the machine
+ * is the reason for were there before, and hold each time: they don't keep anybody.
+ */
+static bool may_be_set(const struct guarantee *g, size_t doubts)
+{
+	if (!g->set || interrupted)
+		return false;
+	if (!doubts || g->force)
+		return true;
+	complain("--set: not set, as the measurement was warned of, see above. Measure on an idle machine, or say --force");
+	return false;
+}
+
 static int guarantee(struct guarantee *g)
 {
 	json_t *warnings = json_array();
 	unsigned int pattern, package;
-	bool good = true;
+	bool was_set;
 	uint64_t value;
+	size_t before;
 
 	warn_of_machine(g, warnings);
+	before = json_array_size(warnings);
 	if (!measure_patterns(g)) {
 		json_decref(warnings);
 		return STATUS_FAILED;
@@ -389,40 +418,61 @@ static int guarantee(struct guarantee *g)
 	warn_of_others(g, warnings);
 	least(g, &pattern, &package);
 	value = guarantee_of(g->rate[pattern][package].bytes_s, g->margin);
-	if (g->set)
-		good = !interrupted && set(value);
+	was_set = may_be_set(g, json_array_size(warnings) - before) && set(value);
 	if (g->json)
-		print_json(g, value, g->set && good, warnings);
+		print_json(g, value, was_set, warnings);
 	else
-		print(g, value, g->set && good);
+		print(g, value, was_set);
 	json_decref(warnings);
-	return good ? STATUS_OK : STATUS_FAILED;
+	return was_set || !g->set ? STATUS_OK : STATUS_FAILED;
 }
 
-int cmd_guarantee(int argc, char **argv)
+static int cmd_guarantee(int argc, char **argv)
 {
 	static struct guarantee g = { .seconds = 2, .margin = 10 };
+	struct options o;
 	int opt, status;
 
-	opterr = 0;
-	optind = 1;
-	while ((opt = options_next(argc, argv, ":h", names, usage, &status)) > 0)
+	options_begin(&o, argc, argv);
+	while ((opt = options_get(&o, &status)) > 0)
 		if (!option(&g, opt))
 			return STATUS_USAGE;
 	if (opt < 0)
 		return status;
-	if (optind < argc) {
+	if (o.argc) {
 		complain("'%s' is too much; 'memio guarantee --help' has what there is",
-			 argv[optind]);
+			 o.argv[0]);
+		return STATUS_USAGE;
+	}
+	if (g.force && !g.set) {
+		complain("--force is of --set");
 		return STATUS_USAGE;
 	}
 	interrupts_catch();
-	if (!find_spots(&g) || (g.set && !may_set(&g)))
+	if (!find_spots(&g))
 		return STATUS_FAILED;
+	status = g.set ? may_set(&g) : STATUS_OK;
+	if (status != STATUS_OK)
+		return status;
 	status = size_buffers(&g);
+	if (status == STATUS_OK && g.set && !agreed(&g))
+		return STATUS_FAILED;
 	if (status == STATUS_OK)
 		status = guarantee(&g);
 	interrupts_end();
 	hwloc_topology_destroy(g.topology);
 	return status;
 }
+
+const struct command command_guarantee = {
+	.name = "guarantee",
+	.summary = "what the memory gives, whatever is asked of it",
+	.usage = "[OPTION...]",
+	.about = "What does the memory of each package give, whatever is asked of it? Runs "
+		  "patterns that a DRAM likes more and less on all cores at once; the least that they get, "
+		  "less a margin, is what " GUARANTEED " may be set to.",
+	.notes = "What is printed as GB/s has powers of 1000. Interrupted by signal N, it exits "
+		  "with 128 + N.",
+	.option = options,
+	.main = cmd_guarantee,
+};

@@ -144,7 +144,7 @@ struct guarantee {
 	double seconds;				/* for each pattern */
 	unsigned int margin, cores;
 	uint64_t caches[CACHE_LEVELS], buffer;	/* 0: as the machine says; by the caches */
-	bool set, json;
+	bool set, force, yes, quiet, json;
 	const char *mark;
 	hwloc_topology_t topology;
 	struct spots at;

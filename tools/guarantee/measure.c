@@ -20,6 +20,7 @@
 #include "guarantee.h"
 #include "interrupt.h"
 #include "mark.h"
+#include "progress.h"
 
 struct thread {
 	struct stream stream;
@@ -239,18 +240,17 @@ static bool prepare(const struct guarantee *g, struct threads *all)
 
 bool measure_patterns(struct guarantee *g)
 {
-	const bool terminal = isatty(STDERR_FILENO);
+	struct progress said;
 	struct threads all = { 0 };
 	bool good = prepare(g, &all);
 	unsigned int p;
 
+	progress_begin(&said, PATTERNS, g->quiet, false);
 	for (p = 0; p < PATTERNS && good; p++) {
-		if (terminal)
-			fprintf(stderr, "\r%u of %d: %s\033[K", p + 1, PATTERNS, patterns[p].about);
+		progress(&said, "%s", patterns[p].about);
 		good = measure_one(g, &all, p);
 	}
-	if (terminal)
-		fputs("\r\033[K", stderr);
+	progress_end(&said);
 	/* Threads that nobody has stopped are still in their buffers. */
 	if (!interrupted)
 		give_up(&all);

@@ -10,44 +10,52 @@
 #include "command.h"
 
 const char *command_name = "";
+const struct command *command_current;
 
-static void usage(FILE *to, const struct command *commands, size_t n)
+static void usage(FILE *to, const struct command *const *list)
 {
 	const char *space = *command_name ? " " : "";
-	size_t i;
 
 	fprintf(to, "usage: memio%s%s COMMAND [ARG...]\n\nCommands:\n", space, command_name);
-	for (i = 0; i < n; i++)
-		fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+	for (; *list; list++)
+		fprintf(to, "  %-10s %s\n", (*list)->name, (*list)->summary);
 	fprintf(to, "\n'memio%s%s COMMAND --help' tells about one of them.\n", space,
 		command_name);
 }
 
-int commands_run(const struct command *commands, size_t n, int argc, char **argv)
+int commands_run(const struct command *const *list, int argc, char **argv)
 {
 	const char *space = *command_name ? " " : "";
+	const struct command *const *c = list;
 	static char name[64];
-	size_t i, length;
+	size_t length;
 
 	if (argc < 2) {
-		usage(stderr, commands, n);
+		usage(stderr, list);
 		return STATUS_USAGE;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-		usage(stdout, commands, n);
+		usage(stdout, list);
 		return STATUS_OK;
 	}
-	for (i = 0; i < n && strcmp(argv[1], commands[i].name); i++)
-		;
-	if (i == n) {
+	while (*c && strcmp(argv[1], (*c)->name))
+		c++;
+	if (!*c) {
 		complain("no command '%s'; 'memio%s%s --help' lists them", argv[1], space,
 			 command_name);
 		return STATUS_USAGE;
 	}
 	length = strlen(name);
-	snprintf(name + length, sizeof(name) - length, "%s%s", space, commands[i].name);
+	snprintf(name + length, sizeof(name) - length, "%s%s", space, (*c)->name);
 	command_name = name;
-	return commands[i].main(argc - 1, argv + 1);
+	command_current = *c;
+	return (*c)->child ? commands_run((*c)->child, argc - 1, argv + 1) :
+			     (*c)->main(argc - 1, argv + 1);
+}
+
+int command_exit(int status)
+{
+	return status == STATUS_FAILED ? 1 : status;
 }
 
 static void begin(const char *format, va_list args)

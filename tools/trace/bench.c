@@ -361,31 +361,26 @@ static bool file(struct bench *b, const char *path)
 	return measure(b, path, n);
 }
 
-static void usage(FILE *to)
-{
-	fputs("usage: memio trace bench [OPTION...] [FILE...]\n\n"
-	      "Compresses and decompresses traces: those of FILEs, or, without, memory accesses\n"
-	      "of its own that it times, and some drawn at random. Percentages are of the 32-bit\n"
-	      "words; rates in million records by second of processor time, medians.\n\n"
-	      "      --seconds S         for each trace and direction [0.1]\n"
-	      "      --dump DIR          the words as files there, for others to measure\n", to);
-}
+enum { OPT_SECONDS = 300, OPT_DUMP };
 
-int trace_bench(int argc, char **argv)
+static const struct command_option options[] = {
+	{ .id = OPT_SECONDS, .name = "seconds", .value = "S",
+	  .help = "Take so long for each trace and direction [0.1]." },
+	{ .id = OPT_DUMP, .name = "dump", .value = "DIR", .completes = COMPLETES_FILE,
+	  .help = "Write the words as files there, for others to measure." },
+	{ }
+};
+
+static int cmd_bench(int argc, char **argv)
 {
-	enum { OPT_SECONDS = 300, OPT_DUMP };
-	static const struct option options[] = {
-		{ "seconds", required_argument, NULL, OPT_SECONDS },
-		{ "dump", required_argument, NULL, OPT_DUMP },
-		{ "help", no_argument, NULL, 'h' },
-		{ }
-	};
+	struct options o;
 	struct bench b = { .seconds = 0.1 };
 	int opt, status = STATUS_OK;
 	double load[3] = { 0 };
 	bool good = true;
 
-	while ((opt = options_next(argc, argv, ":h", options, usage, &status)) > 0) {
+	options_begin(&o, argc, argv);
+	while ((opt = options_get(&o, &status)) > 0) {
 		switch (opt) {
 		case OPT_SECONDS:
 			if (!trace_number("--seconds", optarg, 0, 1000, &b.seconds))
@@ -411,12 +406,12 @@ int trace_bench(int argc, char **argv)
 		printf("# load of the machine: %.2f\n", load[0]);
 	printf("%-20s %8s %9s %9s %7s %7s %7s %8s %8s\n", "trace", "records", "median", "99 %",
 	       "<2^15 %", "16bit %", "memio %", "enc M/s", "dec M/s");
-	if (optind == argc) {
+	if (!o.argc) {
 		good &= live(&b);
 		good &= models(&b);
 	}
-	for (; optind < argc; optind++)
-		good &= file(&b, argv[optind]);
+	for (; o.argc; o.argc--, o.argv++)
+		good &= file(&b, *o.argv);
 	status = good ? STATUS_OK : STATUS_FAILED;
 out:
 	codec_free(b.codec);
@@ -425,3 +420,13 @@ out:
 	free(b.coded);
 	return status;
 }
+
+const struct command trace_bench = {
+	.name = "bench",
+	.summary = "how well and how fast blocks are compressed here",
+	.usage = "[OPTION...] [FILE...]",
+	.about = "Compresses and decompresses traces: those of FILEs, or, without, memory accesses of its own that it times, and some drawn at random. Percentages are of the 32-bit words; rates in million records by second of processor time, medians.",
+	.option = options,
+	.arguments = COMPLETES_FILE,
+	.main = cmd_bench,
+};

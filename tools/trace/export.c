@@ -61,27 +61,18 @@ static void marker(void *context, enum stream_kind kind, const struct format_sta
 		line(context, "lost", after, 0, lost);
 }
 
-static void usage(FILE *to)
-{
-	fputs("usage: memio trace export [OPTION...] [FILE]\n\n"
-	      "A line for each record of FILE [" TRACE_FILE "], switch and loss: when (TSC, and\n"
-	      "nanoseconds of CLOCK_MONOTONIC), which CPU and task, how many events.\n\n"
-	      "      --csv               with a header; this is the default\n"
-	      "      --json              JSON, an object a line\n"
-	      FILTER_HELP
-	      "\nThe status is 1 if FILE is not whole; what is left of it is exported.\n", to);
-}
+enum { OPT_JSON = 300, OPT_CSV };
 
-int trace_export(int argc, char **argv)
+static const struct command_option options[] = {
+	{ .id = OPT_CSV, .name = "csv", .help = "Print CSV with a header; this is the default." },
+	{ .id = OPT_JSON, .name = "json", .help = "Print JSON, an object a line." },
+	FILTER_OPTIONS,
+	{ }
+};
+
+static int cmd_export(int argc, char **argv)
 {
-	enum { OPT_JSON = 300, OPT_CSV };
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, OPT_JSON },
-		{ "csv", no_argument, NULL, OPT_CSV },
-		{ "help", no_argument, NULL, 'h' },
-		FILTER_LONG,
-		{ }
-	};
+	struct options o;
 	struct export x = { 0 };
 	struct filter filter = { 0 };
 	struct walk w = {
@@ -95,8 +86,8 @@ int trace_export(int argc, char **argv)
 	int opt, status = STATUS_USAGE;
 	struct reader r;
 
-	while ((opt = trace_option(argc, argv, ":h" FILTER_SHORT, options, usage, &filter,
-				   &status)) > 0) {
+	options_begin(&o, argc, argv);
+	while ((opt = trace_option(&o, &filter, &status)) > 0) {
 		switch (opt) {
 		case OPT_JSON:
 		case OPT_CSV:
@@ -106,7 +97,7 @@ int trace_export(int argc, char **argv)
 	}
 	if (opt < 0)
 		goto out;
-	path = trace_file(argc, argv);
+	path = trace_file(&o);
 	if (!path)
 		goto out;
 	status = STATUS_FAILED;
@@ -120,3 +111,14 @@ out:
 	filter_free(&filter);
 	return status;
 }
+
+const struct command trace_export = {
+	.name = "export",
+	.summary = "every record, as CSV or JSON lines",
+	.usage = "[OPTION...] [FILE]",
+	.about = "A line for each record of FILE [" TRACE_FILE "], switch and loss: when (TSC, and nanoseconds of CLOCK_MONOTONIC), which CPU and task, how many events.",
+	.notes = "The status is 1 if FILE is not whole; what is left of it is exported.",
+	.option = options,
+	.arguments = COMPLETES_FILE,
+	.main = cmd_export,
+};

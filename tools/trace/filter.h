@@ -33,17 +33,16 @@ bool filter_task(const struct filter *f, const struct format_state *state);
 /* As words, for the file; returns @text */
 const char *filter_text(const struct filter *f, char *text, size_t size);
 
-#define FILTER_SHORT	"p:t:C:"
 #define FILTER_CGROUP	256
-#define FILTER_LONG						\
-	{ "pid", required_argument, NULL, 'p' },		\
-	{ "tid", required_argument, NULL, 't' },		\
-	{ "cgroup", required_argument, NULL, FILTER_CGROUP },	\
-	{ "cpu", required_argument, NULL, 'C' }
-#define FILTER_HELP \
-	"  -p, --pid PID[,...]     only of these processes, all their threads\n" \
-	"  -t, --tid TID[,...]     only of these threads\n" \
-	"      --cgroup GROUP      only of this group, a directory, and those in it now; or its id\n" \
-	"  -C, --cpu LIST          only of these CPUs, as in 0,4-7\n"
+/* FILTER_OPTIONS: rows of the table of options */
+#define FILTER_OPTIONS \
+	{ .id = 'p', .name = "pid", .value = "PID[,...]", .completes = COMPLETES_PID, \
+	  .help = "Only of these processes, all their threads." }, \
+	{ .id = 't', .name = "tid", .value = "TID[,...]", \
+	  .help = "Only of these threads." }, \
+	{ .id = FILTER_CGROUP, .name = "cgroup", .value = "GROUP", .completes = COMPLETES_FILE, \
+	  .help = "Only of this group, a directory, and of those in it now; or its id." }, \
+	{ .id = 'C', .name = "cpu", .value = "LIST", \
+	  .help = "Only of these CPUs, as in 0,4-7." }
 
 #endif /* MEMIO_TRACE_FILTER_H */

@@ -8,12 +8,11 @@
 #include "command.h"
 #include "trace.h"
 
-int trace_option(int argc, char **argv, const char *letters, const struct option *names,
-		 void (*usage)(FILE *to), struct filter *filter, int *status)
+int trace_option(struct options *o, struct filter *filter, int *status)
 {
 	int option;
 
-	while ((option = options_next(argc, argv, letters, names, usage, status)) > 0) {
+	while ((option = options_get(o, status)) > 0) {
 		const int taken = filter_option(filter, option, optarg);
 
 		if (!taken)
@@ -26,13 +25,13 @@ int trace_option(int argc, char **argv, const char *letters, const struct option
 	return option;
 }
 
-const char *trace_file(int argc, char **argv)
+const char *trace_file(const struct options *o)
 {
-	if (optind + 1 < argc) {
-		complain("one file at a time, not also '%s'", argv[optind + 1]);
+	if (o->argc > 1) {
+		complain("one file at a time, not also '%s'", o->argv[1]);
 		return NULL;
 	}
-	return optind < argc ? argv[optind] : TRACE_FILE;
+	return o->argc ? o->argv[0] : TRACE_FILE;
 }
 
 bool trace_number(const char *option, const char *text, double least, double most, double *v)

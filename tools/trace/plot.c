@@ -199,21 +199,6 @@ static bool draw_file(const struct bins *b, const struct line *line, unsigned in
 	return gnuplot_close(&g);
 }
 
-static void usage(FILE *to)
-{
-	fputs("usage: memio trace plot [OPTION...] -o PICTURE.svg|PICTURE.png [FILE]\n"
-	      "       memio trace plot [OPTION...] --terminal [FILE]\n\n"
-	      "Draws the bandwidth over time of FILE [" TRACE_FILE "], with gnuplot; on the\n"
-	      "terminal, all that is chosen together.\n\n"
-	      "  -o, --output PICTURE    where to; the end of its name tells SVG from PNG\n"
-	      "      --terminal          characters, here; without gnuplot\n"
-	      "      --bin-us N          in bins of N us [some 600, or 72, for all of it]\n"
-	      "      --by task|cpu       a line for each of these [task]\n"
-	      "      --top N             but N of them at most, and the others together [8]\n"
-	      FILTER_HELP
-	      "\nThe status is 1 if FILE is not whole; what is left of it is drawn.\n", to);
-}
-
 static int plot(const char *path, const struct filter *filter, double bin_us, bool by_cpu,
 		unsigned int top, const char *output, const char *terminal)
 {
@@ -244,27 +229,34 @@ static int plot(const char *path, const struct filter *filter, double bin_us, bo
 	return !drawn ? STATUS_FAILED : whole ? STATUS_OK : STATUS_NEGATIVE;
 }
 
-int trace_plot(int argc, char **argv)
+enum { OPT_BIN = 300, OPT_TERMINAL, OPT_BY, OPT_TOP };
+
+static const struct command_option options[] = {
+	{ .id = 'o', .name = "output", .value = "PICTURE", .completes = COMPLETES_FILE,
+	  .help = "Draw to this file; the end of its name tells SVG from PNG." },
+	{ .id = OPT_TERMINAL, .name = "terminal", .help = "Draw characters, here; without "
+		  "gnuplot." },
+	{ .id = OPT_BIN, .name = "bin-us", .value = "N",
+	  .help = "Draw bins of N us [some 600, or 72, for all of it]." },
+	{ .id = OPT_BY, .name = "by", .value = "task|cpu", .completes = COMPLETES_WORDS,
+	  .words = "task cpu", .help = "Draw a line for each of these [task]." },
+	{ .id = OPT_TOP, .name = "top", .value = "N",
+	  .help = "Draw N of them at most, and the others together [8]." },
+	FILTER_OPTIONS,
+	{ }
+};
+
+static int cmd_plot(int argc, char **argv)
 {
-	enum { OPT_BIN = 300, OPT_TERMINAL, OPT_BY, OPT_TOP };
-	static const struct option options[] = {
-		{ "bin-us", required_argument, NULL, OPT_BIN },
-		{ "output", required_argument, NULL, 'o' },
-		{ "terminal", no_argument, NULL, OPT_TERMINAL },
-		{ "by", required_argument, NULL, OPT_BY },
-		{ "top", required_argument, NULL, OPT_TOP },
-		{ "help", no_argument, NULL, 'h' },
-		FILTER_LONG,
-		{ }
-	};
+	struct options o;
 	const char *path, *output = NULL, *terminal = NULL;
 	bool on_terminal = false, by_cpu = false;
 	struct filter filter = { 0 };
 	int opt, status = STATUS_USAGE;
 	double bin_us = 0, top = 8;
 
-	while ((opt = trace_option(argc, argv, ":ho:" FILTER_SHORT, options, usage, &filter,
-				   &status)) > 0) {
+	options_begin(&o, argc, argv);
+	while ((opt = trace_option(&o, &filter, &status)) > 0) {
 		switch (opt) {
 		case OPT_BIN:
 			if (!trace_number("--bin-us", optarg, 1, 1e9, &bin_us))
@@ -291,7 +283,7 @@ int trace_plot(int argc, char **argv)
 	}
 	if (opt < 0)
 		goto out;
-	path = trace_file(argc, argv);
+	path = trace_file(&o);
 	if (!path)
 		goto out;
 	if (!output == !on_terminal) {
@@ -313,3 +305,15 @@ out:
 	filter_free(&filter);
 	return status;
 }
+
+const struct command trace_plot = {
+	.name = "plot",
+	.summary = "draw bandwidth over time, as SVG or PNG or on the terminal",
+	.usage = "[OPTION...] -o PICTURE.svg|PICTURE.png [FILE]\n[OPTION...] --terminal [FILE]",
+	.about = "Draws the bandwidth over time of FILE [" TRACE_FILE "], with gnuplot; on the "
+		  "terminal, all that is chosen together.",
+	.notes = "The status is 1 if FILE is not whole; what is left of it is drawn.",
+	.option = options,
+	.arguments = COMPLETES_FILE,
+	.main = cmd_plot,
+};

@@ -564,19 +564,6 @@ static void summary(const struct recorder *r, double seconds)
 			 sum.throttled);
 }
 
-static void usage(FILE *to)
-{
-	fputs("usage: memio trace record [OPTION...] [-- COMMAND [ARG...]]\n\n"
-	      "Writes the kernel's traces to a file until COMMAND ends (everything that runs\n"
-	      "meanwhile is traced), or Ctrl-C, or the time is over, or the kernel stops.\n\n"
-	      "  -o, --output FILE       the file [" TRACE_FILE "]\n"
-	      "      --ring FILE         this ring; may be repeated [" RINGS "]\n"
-	      "      --seconds S         for so long\n"
-	      "      --priority N        of SCHED_FIFO; 0: an ordinary one [1]\n"
-	      "  -q, --quiet             no statistics at the end\n"
-	      FILTER_HELP, to);
-}
-
 static int record(struct recorder *r, char **rings, unsigned int n, double seconds,
 		  double priority, char **argv, bool quiet)
 {
@@ -650,19 +637,24 @@ close:
 	return status;
 }
 
-int trace_record(int argc, char **argv)
+enum { OPT_RING = 300, OPT_SECONDS, OPT_PRIORITY };
+
+static const struct command_option options[] = {
+	{ .id = 'o', .name = "output", .value = "FILE", .completes = COMPLETES_FILE,
+	  .help = "Write to this file [" TRACE_FILE "]." },
+	{ .id = OPT_RING, .name = "ring", .value = "FILE", .completes = COMPLETES_FILE,
+	  .help = "Read this ring; may be repeated [" RINGS "]." },
+	{ .id = OPT_SECONDS, .name = "seconds", .value = "S", .help = "Record for so long." },
+	{ .id = OPT_PRIORITY, .name = "priority", .value = "N",
+	  .help = "Run at this priority of SCHED_FIFO; 0: as an ordinary task [1]." },
+	{ .id = 'q', .name = "quiet", .help = "Print no statistics at the end." },
+	FILTER_OPTIONS,
+	{ }
+};
+
+static int cmd_record(int argc, char **argv)
 {
-	enum { OPT_RING = 300, OPT_SECONDS, OPT_PRIORITY };
-	static const struct option options[] = {
-		{ "output", required_argument, NULL, 'o' },
-		{ "ring", required_argument, NULL, OPT_RING },
-		{ "seconds", required_argument, NULL, OPT_SECONDS },
-		{ "priority", required_argument, NULL, OPT_PRIORITY },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "help", no_argument, NULL, 'h' },
-		FILTER_LONG,
-		{ }
-	};
+	struct options o;
 	struct recorder r = { .path = TRACE_FILE };
 	double seconds = 0, priority = 1;
 	unsigned int n = 0, i;
@@ -673,8 +665,8 @@ int trace_record(int argc, char **argv)
 
 	if (!rings)
 		return STATUS_FAILED;
-	while ((opt = trace_option(argc, argv, "+:o:qh" FILTER_SHORT, options, usage, &r.filter,
-				   &status)) > 0) {
+	options_begin(&o, argc, argv);
+	while ((opt = trace_option(&o, &r.filter, &status)) > 0) {
 		switch (opt) {
 		case 'o':
 			r.path = optarg;
@@ -697,8 +689,8 @@ int trace_record(int argc, char **argv)
 	}
 	if (opt < 0)
 		goto out;
-	if (optind < argc && strcmp(argv[optind - 1], "--")) {
-		complain("'%s': a command comes after --", argv[optind]);
+	if (o.argc && strcmp(o.argv[-1], "--")) {
+		complain("'%s': a command comes after --", o.argv[0]);
 		goto out;
 	}
 	r.named = n;
@@ -717,7 +709,7 @@ int trace_record(int argc, char **argv)
 		for (i = 0; rings && i < found.gl_pathc; i++)
 			rings[n++] = found.gl_pathv[i];
 	}
-	status = record(&r, rings, n, seconds, priority, optind < argc ? argv + optind : NULL,
+	status = record(&r, rings, n, seconds, priority, o.argc ? o.argv : NULL,
 			quiet);
 	for (i = 0; i < r.streams; i++) {
 		ring_close(&r.stream[i].ring);
@@ -731,3 +723,15 @@ out:
 	filter_free(&r.filter);
 	return status;
 }
+
+const struct command trace_record = {
+	.name = "record",
+	.summary = "write the kernel's traces to a file",
+	.usage = "[OPTION...] [-- COMMAND [ARG...]]",
+	.about = "Writes the kernel's traces to a file until COMMAND ends (everything that runs "
+		  "meanwhile is traced), or Ctrl-C, or the time is over, or the kernel stops.",
+	.option = options,
+	.arguments = COMPLETES_COMMAND,
+	.runs = true,
+	.main = cmd_record,
+};

@@ -219,30 +219,22 @@ static void print_json(const struct bins *b, const uint32_t *order, uint32_t tas
 	puts("]}");
 }
 
-static void usage(FILE *to)
-{
-	fputs("usage: memio trace report [OPTION...] [FILE]\n\n"
-	      "What CPUs and tasks did in FILE [" TRACE_FILE "]: records of the trace, the events\n"
-	      "they stand for, and bandwidth: events x the bytes that each stands for (64 for misses;\n"
-	      "none for others, which show no bandwidth) by the time.\n\n"
-	      "      --bin-us N          also over time, in bins of N us\n"
-	      "      --json              all of it as JSON, bins (of 10 ms) included\n"
-	      "      --csv               the bins (of 10 ms) as CSV; those without events are left out\n"
-	      FILTER_HELP
-	      "\nThe status is 1 if FILE is not whole; what is left of it is reported.\n", to);
-}
+enum { OPT_BIN = 300, OPT_JSON, OPT_CSV };
 
-int trace_report(int argc, char **argv)
+static const struct command_option options[] = {
+	{ .id = OPT_BIN, .name = "bin-us", .value = "N",
+	  .help = "Report over time, too, in bins of N us." },
+	{ .id = OPT_JSON, .name = "json",
+	  .help = "Print all of it as JSON, bins (of 10 ms) included." },
+	{ .id = OPT_CSV, .name = "csv",
+	  .help = "Print the bins (of 10 ms) as CSV; those without events are left out." },
+	FILTER_OPTIONS,
+	{ }
+};
+
+static int cmd_report(int argc, char **argv)
 {
-	enum { OPT_BIN = 300, OPT_JSON, OPT_CSV };
-	static const struct option options[] = {
-		{ "bin-us", required_argument, NULL, OPT_BIN },
-		{ "json", no_argument, NULL, OPT_JSON },
-		{ "csv", no_argument, NULL, OPT_CSV },
-		{ "help", no_argument, NULL, 'h' },
-		FILTER_LONG,
-		{ }
-	};
+	struct options o;
 	int opt, format = 0, status = STATUS_USAGE;
 	const char *path;
 	struct filter filter = { 0 };
@@ -250,8 +242,8 @@ int trace_report(int argc, char **argv)
 	uint32_t *order, tasks;
 	struct bins b;
 
-	while ((opt = trace_option(argc, argv, ":h" FILTER_SHORT, options, usage, &filter,
-				   &status)) > 0) {
+	options_begin(&o, argc, argv);
+	while ((opt = trace_option(&o, &filter, &status)) > 0) {
 		switch (opt) {
 		case OPT_BIN:
 			if (!trace_number("--bin-us", optarg, 1, 1e9, &bin_us))
@@ -265,7 +257,7 @@ int trace_report(int argc, char **argv)
 	}
 	if (opt < 0)
 		goto out;
-	path = trace_file(argc, argv);
+	path = trace_file(&o);
 	if (!path)
 		goto out;
 	status = STATUS_FAILED;
@@ -288,3 +280,16 @@ out:
 	filter_free(&filter);
 	return status;
 }
+
+const struct command trace_report = {
+	.name = "report",
+	.summary = "events and bandwidth over time, by task and CPU",
+	.usage = "[OPTION...] [FILE]",
+	.about = "What CPUs and tasks did in FILE [" TRACE_FILE "]: records of the trace, the "
+		  "events they stand for, and bandwidth: events x the bytes that each stands "
+		  "for (64 for misses; none for others, which show no bandwidth) by the time.",
+	.notes = "The status is 1 if FILE is not whole; what is left of it is reported.",
+	.option = options,
+	.arguments = COMPLETES_FILE,
+	.main = cmd_report,
+};

@@ -15,18 +15,15 @@
 #include "command.h"
 #include "trace.h"
 
-static const struct command commands[] = {
-	{ "record", "write the kernel's traces to a file", trace_record },
-	{ "report", "events and bandwidth over time, by task and CPU", trace_report },
-	{ "export", "every record, as CSV or JSON lines", trace_export },
-	{ "plot", "draw bandwidth over time, as SVG or PNG or on the terminal", trace_plot },
-	{ "bench", "how well and how fast blocks are compressed here", trace_bench },
+static const struct command *const children[] = {
+	&trace_record, &trace_report, &trace_export, &trace_plot, &trace_bench, NULL
 };
 
-int cmd_trace(int argc, char **argv)
-{
-	return commands_run(commands, sizeof(commands) / sizeof(*commands), argc, argv);
-}
+const struct command command_trace = {
+	.name = "trace",
+	.summary = "record and show traces of tasks' memory accesses",
+	.child = children,
+};
 
 void trace_text(FILE *to, const char *name, size_t size)
 {

@@ -12,18 +12,12 @@
 
 #define TRACE_FILE	"memio-trace.mtr"	/* unless one is named */
 
-/* Each as a program's main(), from its own name on; returns a STATUS_ */
-int trace_record(int argc, char **argv);
-int trace_report(int argc, char **argv);
-int trace_export(int argc, char **argv);
-int trace_plot(int argc, char **argv);
-int trace_bench(int argc, char **argv);
+extern const struct command trace_record, trace_report, trace_export, trace_plot, trace_bench;
 
-/* As options_next(), of options that are not the filter's */
-int trace_option(int argc, char **argv, const char *letters, const struct option *names,
-		 void (*usage)(FILE *to), struct filter *filter, int *status);
+/* As options_get(), of options that are not the filter's */
+int trace_option(struct options *o, struct filter *filter, int *status);
 /* The file that is named behind the options; NULL: there are more, which was said */
-const char *trace_file(int argc, char **argv);
+const char *trace_file(const struct options *o);
 /* A number of an option, whole or not; what is wrong with it was said */
 bool trace_number(const char *option, const char *text, double least, double most, double *v);
 

@@ -37,7 +37,13 @@ static inline int done_testing(void)
 
 /* Instead of lib/command.c's; TRACE_TEST_VERBOSE=1 shows them */
 const char *command_name = "";
+const struct command *command_current;
 static unsigned int complaints;
+
+void command_help(const struct command *command, FILE *to)
+{
+	fprintf(to, "%s\n", command->name);
+}
 
 void complain(const char *format, ...)
 {
