@@ -35,9 +35,10 @@
  * no_slot says that the tasks' are not. A group that gets no id itself has the one of the group
  * above, whose bytes are right then; it is made nonetheless.
  *
- * Ids are shared out: a group, with those below it, may have no more of them than are left for
- * others. Whoever has thousands of short tasks do IO each second so takes half of the ids for the
- * half minute that they rest, two of them take a third each, and the next one still finds some.
+ * Ids are shared out: a group, with those below it, may have three times as many as are left for
+ * others (MEMIO_FAIR). Whoever has thousands of short tasks do IO each second so takes three quarters
+ * of the ids for the half minute that they rest, two of them 43 % each, ten of them 9.7 % each, and
+ * the next one still finds the 3 % that are left: 32,000.
  *
  * An account is made when somebody is first charged with a device (memio_owner_prepare()), not
  * when the stock is handed on: that happens where no memory can be had, as in interrupts that
@@ -85,6 +86,7 @@
 #define MEMIO_QUARANTINE	(30 * HZ)
 #define MEMIO_AGAIN		(HZ / 10)
 #define MEMIO_BATCH		64	/* owners that are looked at with the lock held */
+#define MEMIO_FAIR		3
 
 /* Fewer of them, for tests of what happens when they run out. */
 static unsigned int memio_max_owners __ro_after_init = MEMIO_SLOTS;
@@ -153,13 +155,16 @@ static unsigned int left_for_tasks(void)
 	return most - min(most, owner_ids.nr_used);
 }
 
-/* Whether another task of a group may have an id, of those that are left. Not the root's: all. */
+/*
+ * Whether another task of a group may have an id: if the group has not more than MEMIO_FAIR times
+ * as many as are left. The root's tasks may have all.
+ */
 static bool may_have_one(struct memio_cgroup *g)
 {
 	unsigned int left = left_for_tasks();
 
 	for (; memio_cgroup_parent(g); g = memio_cgroup_parent(g))
-		if (g->nr_owners >= left)
+		if (g->nr_owners / MEMIO_FAIR >= left)
 			return false;
 	return left;
 }
