@@ -648,6 +648,9 @@ static void limits_work_fn(struct work_struct *work)
 	cpus = any;
 	list_for_each_entry(l, &memio_all_limits, list) {
 		watch(l);
+		/* Its timer lets them go; so it does not depend on that alone. */
+		if (!READ_ONCE(l->stopped_ns) && !cpumask_empty(l->waiting))
+			look(l);
 		any |= l->any;
 		cpus |= wants_cpus(l);
 		if (!l->any && !l->share.ways)
