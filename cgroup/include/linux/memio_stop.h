@@ -10,10 +10,10 @@
 
 #include <linux/atomic.h>
 #include <linux/jump_label.h>
+#include <linux/sched.h>
 
 struct address_space;
 struct rq;
-struct task_struct;
 
 #ifdef CONFIG_CGROUP_MEMIO
 
@@ -23,6 +23,7 @@ extern atomic_t memio_nr_stopped;
 
 void __memio_stop(void);
 void __memio_flag(struct task_struct *p);
+void __memio_runs(struct task_struct *p);
 bool __memio_leave_limbo(struct task_struct *p);
 void __memio_release(struct task_struct *p);
 void __memio_cpu_goes(struct rq *rq);
@@ -62,7 +63,20 @@ static inline void memio_stop(void)
 }
 
 /**
- * memio_flag - a task gets a CPU, or is of the fair class from now on
+ * memio_runs - a task gets a CPU
+ * @p:	the task: if its group has a limit, that knows now on which CPU to look for its tasks.
+ *	If the group is stopped, the task comes to memio_stop()
+ *
+ * Context: With the run queue's lock, on its CPU.
+ */
+static inline void memio_runs(struct task_struct *p)
+{
+	if (memio_limits_on())
+		__memio_runs(p);
+}
+
+/**
+ * memio_flag - a task is of the fair class from now on
  * @p:	the task: if its group is stopped, it comes to memio_stop()
  *
  * Context: With the run queue's lock.
@@ -74,6 +88,18 @@ static inline void memio_flag(struct task_struct *p)
 }
 
 /**
+ * memio_in_limbo - whether a task is stopped, and so off its run queue
+ * @p:	the task, for the core of the scheduler a runnable one
+ *
+ * Context: Any; with the run queue's lock it stays so.
+ * Return: true if it is.
+ */
+static inline bool memio_in_limbo(const struct task_struct *p)
+{
+	return READ_ONCE(p->memio_limbo);
+}
+
+/**
  * memio_leave_limbo - a task of the fair class is to be dequeued
  * @p:	the task
  *
@@ -82,7 +108,7 @@ static inline void memio_flag(struct task_struct *p)
  */
 static inline bool memio_leave_limbo(struct task_struct *p)
 {
-	return memio_limits_on() && __memio_leave_limbo(p);
+	return memio_limits_on() && memio_in_limbo(p) && __memio_leave_limbo(p);
 }
 
 /**
@@ -114,8 +140,10 @@ static inline void memio_cpu_goes(struct rq *rq)
  * @mapping:	of a file
  * @async:	it must not wait
  *
- * Whoever writes gigabytes does not return to user mode meanwhile. So if its group has spent
- * its limit it waits here until there is some again.
+ * A task that writes gigabytes does not return to user mode meanwhile. So if its group has
+ * spent its limit the task waits here until there is some again, but no longer than
+ * balance_dirty_pages() has a task wait, a fifth of a second: others may wait for the file's
+ * lock. What it moves beyond the limit is debt, which the group pays when its tasks are stopped.
  *
  * Context: Process, may sleep; where balance_dirty_pages() may.
  * Return: 0; -EAGAIN if it has to wait, and must not.
@@ -139,6 +167,15 @@ static inline bool memio_poller_stopped(void)
 }
 
 #else
+
+static inline bool memio_in_limbo(const struct task_struct *p)
+{
+	return false;
+}
+
+static inline void memio_runs(struct task_struct *p)
+{
+}
 
 static inline void memio_stop(void)
 {

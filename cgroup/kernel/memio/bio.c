@@ -112,13 +112,28 @@ static u32 page_tag_of(struct page *page)
 	return tag;
 }
 
+/*
+ * The file that a folio is of; NULL: it is none's, or none's any more. In RCU's read side, as
+ * inodes are freed after a grace period: the folio may leave the page cache at any time.
+ */
+static struct address_space *mapping_of(const struct folio *folio)
+{
+	struct address_space *mapping = READ_ONCE(folio->mapping);
+
+	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "a folio's mapping may be freed");
+	return (unsigned long)mapping & PAGE_MAPPING_FLAGS ? NULL : mapping;
+}
+
 /* The device that a folio will be written to; 0: it isn't known. */
 static u16 device_of(const struct folio *folio)
 {
-	struct address_space *mapping = READ_ONCE(folio->mapping);
+	struct address_space *mapping;
 	struct block_device *bdev;
 	struct inode *inode;
 
+	/* A folio that is locked keeps its mapping; that of another is not freed yet. */
+	guard(rcu)();
+	mapping = mapping_of(folio);
 	if (!mapping)
 		return 0;
 	inode = mapping->host;
@@ -250,13 +265,13 @@ void __memio_folio_moved(struct folio *to, struct folio *from)
  */
 static bool written_in_place(const struct folio *folio)
 {
-	struct address_space *mapping = READ_ONCE(folio->mapping);
+	struct address_space *mapping;
 
-	if (!folio_test_dirty(folio) || !mapping || folio_test_anon(folio) ||
-	    current->flags & PF_KTHREAD)
+	if (!folio_test_dirty(folio) || current->flags & PF_KTHREAD)
 		return false;
 	guard(rcu)();
-	return mapping->host->i_sb->s_bdev;
+	mapping = mapping_of(folio);
+	return mapping && mapping->host->i_sb->s_bdev;
 }
 
 /*

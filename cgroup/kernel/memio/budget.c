@@ -264,7 +264,7 @@ static int parse_rate(const char *text, u64 *rate)
 /**
  * memio_limit_parse - read a line that was written to memio.limit
  * @text:	"KEY bps=N rbps=N wbps=N", at least one of them, in any order; it is cut
- *		to pieces
+ *		to pieces. "except=..." is passed over
  * @line:	the result
  *
  * Context: any.
@@ -287,6 +287,9 @@ int memio_limit_parse(char *text, struct memio_limit_text *line)
 		if (!value)
 			return -EINVAL;
 		*value++ = '\0';
+		/* What the file says of a line that is written back as it was read */
+		if (!strcmp(word, "except"))
+			continue;
 		way = match_string(way_names, MEMIO_WAYS, word);
 		if (way < 0 || line->set & BIT(way))
 			return -EINVAL;

@@ -483,6 +483,10 @@ static void parses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, line.set, BIT(MEMIO_RBPS) | BIT(MEMIO_WBPS));
 	KUNIT_EXPECT_EQ(test, line.rate[MEMIO_RBPS], 1);
 	KUNIT_EXPECT_EQ(test, line.rate[MEMIO_WBPS], MEMIO_NO_LIMIT);
+	/* As it is shown where a part can't be held */
+	KUNIT_EXPECT_EQ(test, parse("total bps=5 except=cpu,classes", &line), 0);
+	KUNIT_EXPECT_EQ(test, line.rate[MEMIO_BPS], 5);
+	KUNIT_EXPECT_EQ(test, parse("total except=cpu", &line), -EINVAL);
 	KUNIT_EXPECT_EQ(test, parse("io bps=1125899906842624", &line), 0);
 	KUNIT_EXPECT_EQ(test, line.rate[MEMIO_BPS], MEMIO_RATE_MAX);
 }

@@ -6,7 +6,8 @@
  * They are made when the device first moves something for the group. As this may be in
  * an interrupt, in which per-CPU memory is hardly to be had, a single meter serves all CPUs
  * until a work item has made them. If there is no memory even for that, the bytes are
- * missing in this group alone, and no_slot says so: the groups above it have them.
+ * missing in this group alone, and no_slot says so: the groups above it have them. The memory is
+ * the group's, by its memory controller.
  *
  *	memio.stat, on the root as well:
  *
@@ -24,6 +25,8 @@
 #include <linux/cgroup.h>
 #include <linux/cpu.h>
 #include <linux/math64.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
@@ -35,15 +38,20 @@ struct memio_cgroup memio_root;
 static void make_percpu(struct work_struct *work)
 {
 	struct memio_cgroup *g = container_of(work, struct memio_cgroup, make);
+	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN;
+	struct mem_cgroup *memory = memio_get_memory_of(g);
 	struct memio_meter __percpu *percpu;
 	struct memio_group_meter *m;
+	struct mem_cgroup *old;
 	int cpu;
 
 	for (int i = 0; i < MEMIO_DEVICES; i++) {
 		m = READ_ONCE(g->meter[i]);
 		if (!m || m->percpu)
 			continue;
-		percpu = alloc_percpu(struct memio_meter);
+		old = set_active_memcg(memory);
+		percpu = alloc_percpu_gfp(struct memio_meter, gfp);
+		set_active_memcg(old);
 		if (!percpu)
 			continue;	/* It works without, too. */
 		for_each_possible_cpu(cpu)
@@ -51,24 +59,36 @@ static void make_percpu(struct work_struct *work)
 		/* Pairs with the acquire in those who add and read: they are initialised. */
 		smp_store_release(&m->percpu, percpu);
 	}
+	mem_cgroup_put(memory);
 }
 
-static struct memio_group_meter *new_meter(struct memio_cgroup *g, u16 id)
+/**
+ * memio_cgroup_prepare - see to it that a group can be charged with a device
+ * @g:		the group
+ * @dev:	the device
+ *
+ * Context: any in which memory can be had, in an RCU read-side critical section.
+ * Return: false if there is none.
+ */
+bool memio_cgroup_prepare(struct memio_cgroup *g, struct memio_device *dev)
 {
-	struct memio_group_meter *m, *old;
+	struct memio_group_meter *m;
+	struct mem_cgroup *old;
 
-	m = kzalloc(sizeof(*m), GFP_ATOMIC | __GFP_NOWARN);
+	if (likely(READ_ONCE(g->meter[dev->id])))
+		return true;
+	old = set_active_memcg(memio_memory_of(g));
+	m = kzalloc(sizeof(*m), GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
+	set_active_memcg(old);
 	if (!m)
-		return NULL;
+		return false;
 	memio_meter_init(&m->shared);
-	old = cmpxchg(&g->meter[id], NULL, m);
-	if (old) {
+	if (cmpxchg(&g->meter[dev->id], NULL, m))
 		kfree(m);
-		return old;
-	}
-	/* The group, which is being charged, outlives its work: see memio_css_free(). */
-	schedule_work(&g->make);
-	return m;
+	else
+		/* The group, which is being charged, outlives its work: see memio_css_free(). */
+		queue_work(system_unbound_wq, &g->make);
+	return true;
 }
 
 /**
@@ -84,7 +104,7 @@ int memio_cgroup_init(struct memio_cgroup *g)
 	g->weight = MEMIO_WEIGHT_DEFAULT;
 	INIT_WORK(&g->make, make_percpu);
 	/* Not later: it is charged with the run queue's lock. */
-	g->cpu = alloc_percpu(struct memio_cpu_bytes);
+	g->cpu = alloc_percpu_gfp(struct memio_cpu_bytes, GFP_KERNEL_ACCOUNT);
 	return g->cpu ? 0 : -ENOMEM;
 }
 
@@ -120,7 +140,7 @@ static void read_cpu(struct memio_cgroup *g, struct memio_bytes *sum)
  * @window:	as in memio_meter_add()
  * @io:		the bytes
  *
- * Context: any, with interrupts off.
+ * Context: any, with interrupts off; after memio_cgroup_prepare().
  */
 void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev, u32 window,
 		      const struct memio_io *io)
@@ -130,11 +150,8 @@ void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev, u32 wind
 	struct memio_meter __percpu *percpu;
 
 	if (unlikely(!m)) {
-		m = new_meter(g, dev->id);
-		if (!m) {
-			memio_event(g, MEMIO_EV_NO_SLOT, 1);
-			return;
-		}
+		memio_event(g, MEMIO_EV_NO_SLOT, 1);
+		return;
 	}
 	percpu = smp_load_acquire(&m->percpu); /* see make_percpu() */
 	memio_meter_add(likely(percpu) ? this_cpu_ptr(percpu) : &m->shared, dev, window, io);
@@ -434,7 +451,7 @@ static struct cgroup_subsys_state *memio_css_alloc(struct cgroup_subsys_state *p
 			return ERR_PTR(-ENOMEM);
 		return &memio_root.css;
 	}
-	g = kzalloc(sizeof(*g), GFP_KERNEL);
+	g = kzalloc(sizeof(*g), GFP_KERNEL_ACCOUNT);
 	if (!g)
 		return ERR_PTR(-ENOMEM);
 	if (memio_cgroup_init(g)) {

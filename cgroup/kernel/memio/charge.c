@@ -22,7 +22,9 @@
  * next charge, or until there are MEMIO_DUE bytes of it.
  *
  * A stock is its CPU's alone; interrupts are off while it is touched, as charges
- * come from tasks, softirqs and (completions) interrupts.
+ * come from tasks, softirqs and (completions) interrupts. Handing it on allocates nothing: other
+ * CPUs' interrupts and the sampler's timer do it, which have no memory on PREEMPT_RT. What it takes
+ * is made when an entry is begun.
  */
 
 #include <linux/capability.h>
@@ -178,6 +180,7 @@ static struct memio_io limited(const struct memio_move *claim, bool late)
 static void charge(u16 dev, u32 owner, const struct memio_move *total,
 		   const struct memio_move *claim, bool limits)
 {
+	bool prepared = !claim;
 	struct stock_entry *e;
 	unsigned long flags;
 
@@ -186,9 +189,17 @@ static void charge(u16 dev, u32 owner, const struct memio_move *total,
 	if (!claim)
 		owner = 0;
 
+again:
 	local_irq_save(flags);
 	e = this_cpu_ptr(&stocks.entry[hash_32(owner ^ (u32)dev << 24, MEMIO_STOCK_BITS)]);
 	if (unlikely(e->owner != owner || e->dev != dev)) {
+		if (!prepared) {
+			/* What the flush would have to allocate, where it can be. */
+			local_irq_restore(flags);
+			memio_owner_prepare(owner, memio_device(dev));
+			prepared = true;
+			goto again;
+		}
 		if (e->dev)
 			flush_entry(e);
 		e->owner = owner;

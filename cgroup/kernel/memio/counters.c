@@ -707,7 +707,8 @@ bool memio_counters_valid(void)
 	unsigned long packages = READ_ONCE(memio_packages);
 	unsigned int package;
 
-	if (!packages)
+	/* Of packages that are not sampled nobody knows. */
+	if (!packages || topology_max_packages() > MEMIO_PACKAGES)
 		return false;
 
 	for_each_set_bit(package, &packages, MEMIO_PACKAGES) {

@@ -43,13 +43,16 @@
  * A task that never gives up its CPU would read on until the next tick, in 1 ms some 10 MB,
  * whatever its limit. So where there are limits the counter has an overflow: after a chunk
  * (memio_limit_chunk()) if it comes upon a task with a limit, which then is charged
- * as with any other interrupt, namely that which the NMI asks for. If it comes upon another, the
- * next is after the largest chunk that there is; and when the CPU turns to a task whose chunk
- * is smaller, the period is cut, by an interrupt as soon as the switch is over:
+ * as with any other interrupt, namely that which the NMI asks for. If it comes upon another, there
+ * is no next one: others' limits cost a task without one nothing. When the CPU turns to a task
+ * with a chunk the period is cut, by an interrupt as soon as the switch is over:
  *
  *	task without a limit  | task with 100 MB/s
- *	16 KiB         1 MiB  |          25,000 bytes     25,000 bytes
+ *	16 KiB      (64 GiB)  |          25,000 bytes     25,000 bytes
  *	        NMI           | cut      NMI, charged     NMI, charged: stopped
+ *
+ * And when a task gets a limit while it runs, or comes to a group that has one, it is flagged, and
+ * its CPU's period is cut on its way to user mode (memio_cpu_look()).
  *
  * There is a least chunk, too. It doubles while a task that should have stopped goes on, because it
  * copies something in the kernel, or never stops (a real-time task); and if it does not have to any
@@ -112,7 +115,8 @@ DEFINE_STATIC_KEY_FALSE(memio_cpu_key);
  * @event:	it; NULL: not armed
  * @last:	what it was when it was last read
  * @overflow_ns: when it last overflowed
- * @look:	who has the CPU was stopped when the period was looked at
+ * @look:	the period is to be looked at when the current task could stop: it was stopped when
+ *		that was last done, or its limit is a new one
  * @lost:	it could not be read since the work item last looked
  * @missing:	it was so before the work item last looked, or is not there at all
  * @read:	all that was counted, in lines
@@ -180,8 +184,7 @@ static bool too_late(const struct memio_cpu *c, const struct perf_event *event,
 	if (period <= MEMIO_CHUNK_LEAST || READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE)
 		return false;
 	/* That is for what was left of a tick. */
-	if (period > MEMIO_CHUNK_MOST &&
-	    (period > MEMIO_CHUNK_REST || local_clock() - c->overflow_ns < TICK_NSEC))
+	if (period == MEMIO_CHUNK_REST && local_clock() - c->overflow_ns < TICK_NSEC)
 		return false;
 	bytes = task_chunk(p, stopped);
 	*lines = cpu_chunk(bytes);
@@ -226,6 +229,17 @@ static void cpu_shorten_fn(struct irq_work *work)
 static DEFINE_PER_CPU(struct irq_work, cpu_shorten_work) = IRQ_WORK_INIT_HARD(cpu_shorten_fn);
 
 /**
+ * memio_cpu_look - have a CPU's period looked at when its current task could stop
+ * @cpu:	the CPU; the task is told to come there by who calls this
+ *
+ * Context: any.
+ */
+void memio_cpu_look(int cpu)
+{
+	WRITE_ONCE(per_cpu(memio_cpus.look, cpu), true);
+}
+
+/**
  * memio_cpu_goes_on - the current task could be stopped here, and is not
  *
  * If it was when the period was last looked at, the next overflow may be far away.
@@ -264,7 +278,7 @@ static u64 cpu_next(struct memio_cpu *c, const struct perf_event *event)
 
 	bytes = task_chunk(current, &stopped);
 	if (bytes == U64_MAX)
-		return MEMIO_CHUNK_MOST;
+		return MEMIO_CHUNK_NONE;
 	irq_work_queue(this_cpu_ptr(&cpu_charge));
 	if (unlikely(stopped))
 		cpu_look_again(c, current);
@@ -297,11 +311,6 @@ static void cpu_overflow(struct perf_event *event, struct perf_sample_data *data
 	}
 	c->overflow_ns = local_clock();
 	perf_event_period_local(event, lines);
-}
-
-static u64 cpu_period(void)
-{
-	return READ_ONCE(memio_cpu_limits) ? MEMIO_CHUNK_MOST : MEMIO_CHUNK_NONE;
 }
 
 /* ---- counting ---- */
@@ -644,6 +653,8 @@ static void cpu_begin(void *event)
 		WRITE_ONCE(c->lost, true);
 	}
 	WRITE_ONCE(c->event, event);
+	if (READ_ONCE(memio_cpu_limits))
+		cpu_shorten_fn(NULL);
 }
 
 static void cpu_arm(unsigned int cpu)
@@ -652,12 +663,12 @@ static void cpu_arm(unsigned int cpu)
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_HW_CACHE_MISSES,
-		.sample_period = cpu_period(),
+		.sample_period = MEMIO_CHUNK_NONE,
 		.pinned = 1,
 	};
 	struct memio_cpu *c = per_cpu_ptr(&memio_cpus, cpu);
 	struct perf_event *event = c->event;
-	bool lost, has, limits = attr.sample_period != MEMIO_CHUNK_NONE;
+	bool lost;
 
 	if (event) {
 		/* The CPU may set it meanwhile: that is a loss, too, of the next second. */
@@ -666,10 +677,6 @@ static void cpu_arm(unsigned int cpu)
 		if (lost)
 			/* does nothing unless it is in the error state */
 			perf_event_enable(event);
-		/* What its overflows have made of it is not in @attr. */
-		has = READ_ONCE(event->hw.sample_period) != MEMIO_CHUNK_NONE;
-		if (has != limits)
-			perf_event_period(event, attr.sample_period);
 		return;
 	}
 	event = perf_event_create_kernel_counter(&attr, cpu, NULL, cpu_overflow, NULL);
@@ -757,14 +764,25 @@ void memio_cpu_want(void)
  * @limited:	there are: tasks that have one are charged while they run
  *
  * Context: process, one at a time.
+ * Return: true if there were none before. What runs at the moment is to be told then.
  */
-void memio_cpu_limited(bool limited)
+bool memio_cpu_limited(bool limited)
 {
-	if (READ_ONCE(memio_cpu_limits) == limited)
-		return;
+	bool before = READ_ONCE(memio_cpu_limits);
+
 	WRITE_ONCE(memio_cpu_limits, limited);
-	if (READ_ONCE(memio_cpu_running))
-		mod_delayed_work(system_unbound_wq, &cpu_work, 0);
+	return limited && !before;
+}
+
+/**
+ * memio_cpu_can_count - whether what CPUs read can be counted here
+ *
+ * Context: any.
+ * Return: true if there is a counter for it.
+ */
+bool memio_cpu_can_count(void)
+{
+	return memio_cpu_there;
 }
 
 /**

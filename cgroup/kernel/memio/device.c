@@ -71,6 +71,12 @@ struct memio_device *memio_device(u16 id)
 	return id < MEMIO_DEVICES ? READ_ONCE(memio_devices[id]) : NULL;
 }
 
+/* Those beyond MEMIO_PACKAGES have one number in common, which has no prices. */
+VISIBLE_IF_KUNIT unsigned int memio_device_package(int package)
+{
+	return clamp(package, 0, MEMIO_PACKAGES);
+}
+
 static unsigned int package_of(struct device *dev)
 {
 	int node = dev_to_node(dev);
@@ -78,7 +84,7 @@ static unsigned int package_of(struct device *dev)
 
 	if (node != NUMA_NO_NODE && !cpumask_empty(cpumask_of_node(node)))
 		cpu = cpumask_first(cpumask_of_node(node));
-	return min(max(memio_package_of(cpu), 0), MEMIO_PACKAGES - 1);
+	return memio_device_package(memio_package_of(cpu));
 }
 
 static struct memio_device *new_device(struct device *dev)

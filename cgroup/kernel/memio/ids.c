@@ -18,6 +18,9 @@
  *
  * A look-up takes no lock: chunks of slots are never freed, and what a slot names is
  * freed after a grace period.
+ *
+ * Ids are given with raw locks held, where no memory can be had. So there is a chunk in stock
+ * (memio_ids_prepare()), which whoever is going to want an id sees to before.
  */
 
 #include <linux/slab.h>
@@ -52,6 +55,25 @@ void memio_ids_destroy(struct memio_ids *ids)
 
 	for (i = 0; i < ARRAY_SIZE(ids->chunk); i++)
 		kfree(ids->chunk[i]);
+	kfree(ids->spare);
+}
+
+/**
+ * memio_ids_prepare - have a chunk of slots in stock
+ * @ids:	the ids
+ * @gfp:	how it may be had
+ *
+ * Context: as @gfp allows; no raw lock must be held. Without memory, memio_ids_alloc() may fail.
+ */
+void memio_ids_prepare(struct memio_ids *ids, gfp_t gfp)
+{
+	struct memio_slot *new;
+
+	if (READ_ONCE(ids->spare) || READ_ONCE(ids->fresh) >= ids->slots)
+		return;
+	new = kcalloc(MEMIO_IDS_CHUNK, sizeof(*new), gfp | __GFP_NOWARN);
+	if (new && cmpxchg(&ids->spare, NULL, new))
+		kfree(new);
 }
 
 static struct memio_slot *slot_of(struct memio_ids *ids, u32 slot)
@@ -71,13 +93,14 @@ static u32 take_fresh(struct memio_ids *ids)
 	if (ids->fresh >= ids->slots)
 		return 0;
 	if (!*chunk) {
-		new = kcalloc(MEMIO_IDS_CHUNK, sizeof(*new), GFP_ATOMIC | __GFP_NOWARN);
+		new = xchg(&ids->spare, NULL);
 		if (!new)
 			return 0;
 		/* Pairs with the acquire in slot_of(). */
 		smp_store_release(chunk, new);
 	}
-	return ids->fresh++;
+	WRITE_ONCE(ids->fresh, ids->fresh + 1);
+	return ids->fresh - 1;
 }
 
 /* The slot that has waited longest, or 0. */
@@ -97,7 +120,7 @@ static u32 take_freed(struct memio_ids *ids)
  * @ids:	the ids
  * @object:	what memio_ids_lookup() is to return for it
  *
- * Context: any.
+ * Context: any; memio_ids_prepare() should have been called before.
  * Return: the id, or 0 if there is no slot or no memory.
  */
 u32 memio_ids_alloc(struct memio_ids *ids, void *object)

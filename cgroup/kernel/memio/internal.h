@@ -15,6 +15,7 @@
 #include <linux/bits.h>
 #include <linux/cgroup.h>
 #include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/memio.h>
 #include <linux/memio_stop.h>
 #include <linux/percpu.h>
@@ -47,7 +48,7 @@ bool memio_counting(void);
 
 /* ---- windows and prices (price.c) ---- */
 
-#define MEMIO_PACKAGES		8	/* sockets with counters of their own */
+#define MEMIO_PACKAGES		8	/* with counters; others have no prices */
 #define MEMIO_WINDOWS		1024	/* prices that are remembered; a power of 2 */
 
 /**
@@ -88,7 +89,8 @@ struct memio_pricelist {
 	struct memio_own *own;
 };
 
-extern struct memio_pricelist memio_prices[MEMIO_PACKAGES];
+/* The last one is of the packages beyond: it never has any price. */
+extern struct memio_pricelist memio_prices[MEMIO_PACKAGES + 1];
 
 /**
  * memio_price_window - the window that is open
@@ -239,8 +241,10 @@ bool memio_cpu_all_there(unsigned int package);
 void memio_cpu_price(unsigned int package, u32 price);
 bool memio_cpu_valid(void);
 void memio_cpu_want(void);
-void memio_cpu_limited(bool limited);
+bool memio_cpu_limited(bool limited);
 void memio_cpu_goes_on(void);
+void memio_cpu_look(int cpu);
+bool memio_cpu_can_count(void);
 void memio_cpu_again(void);
 
 #else
@@ -290,12 +294,22 @@ static inline void memio_cpu_want(void)
 {
 }
 
-static inline void memio_cpu_limited(bool limited)
+static inline bool memio_cpu_limited(bool limited)
 {
+	return false;
 }
 
 static inline void memio_cpu_goes_on(void)
 {
+}
+
+static inline void memio_cpu_look(int cpu)
+{
+}
+
+static inline bool memio_cpu_can_count(void)
+{
+	return false;
 }
 
 static inline void memio_cpu_again(void)
@@ -374,6 +388,7 @@ struct memio_slot {
  * @nr_free:	its length
  * @nr_used:	ids in use
  * @chunk:	the slots themselves
+ * @spare:	a chunk for the next of them
  */
 struct memio_ids {
 	raw_spinlock_t lock;
@@ -385,10 +400,12 @@ struct memio_ids {
 	u32 nr_free;
 	u32 nr_used;
 	struct memio_slot *chunk[MEMIO_SLOTS / MEMIO_IDS_CHUNK];
+	struct memio_slot *spare;
 };
 
 void memio_ids_init(struct memio_ids *ids, u32 slots, u32 min_free);
 void memio_ids_destroy(struct memio_ids *ids);
+void memio_ids_prepare(struct memio_ids *ids, gfp_t gfp);
 u32 memio_ids_alloc(struct memio_ids *ids, void *object);
 void memio_ids_free(struct memio_ids *ids, u32 id);
 void *memio_ids_lookup(struct memio_ids *ids, u32 id);
@@ -437,7 +454,11 @@ struct memio_limits;
 /**
  * struct memio_cgroup - what a control group and those below it moved
  * @css:	the control group's side
- * @owner:	id of the group as an owner, for bytes without a task
+ * @owner:	id of the group as an owner, for bytes without a task (memio_group_owner()); that of
+ *		the one above, if there was none left
+ * @owner_named: somebody was given that id, so tags may have it
+ * @nr_owners:	tasks of it and of those below that have an id, or had until of late (owner.c's
+ *		lock)
  * @home:	of the owners that are born in it
  * @homes:	that one, and those of groups below it that are gone (owner.c's lock)
  * @try_again:	when tasks may ask for ids again, in jiffies, after there was none
@@ -458,6 +479,8 @@ struct memio_limits;
 struct memio_cgroup {
 	struct cgroup_subsys_state css;
 	u32 owner;
+	bool owner_named;
+	unsigned int nr_owners;
 	struct memio_home *home;
 	struct list_head homes;
 	unsigned long try_again;
@@ -490,6 +513,7 @@ static inline struct memio_cgroup *memio_cgroup_parent(struct memio_cgroup *g)
 
 int memio_cgroup_init(struct memio_cgroup *g);
 void memio_cgroup_add_cpu(struct memio_cgroup *g, const struct memio_cpu_bytes *b);
+bool memio_cgroup_prepare(struct memio_cgroup *g, struct memio_device *dev);
 void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev, u32 window,
 		      const struct memio_io *io);
 void memio_cgroup_read(struct memio_cgroup *g, struct memio_device *dev,
@@ -500,7 +524,19 @@ void memio_show_bytes(struct seq_file *m, const struct memio_bytes *b);
 
 #ifdef CONFIG_MEMCG
 u32 memio_swap_owner(struct folio *folio, u32 id);
+struct mem_cgroup *memio_memory_of(struct memio_cgroup *g);
+struct mem_cgroup *memio_get_memory_of(struct memio_cgroup *g);
 #else
+static inline struct mem_cgroup *memio_memory_of(struct memio_cgroup *g)
+{
+	return NULL;
+}
+
+static inline struct mem_cgroup *memio_get_memory_of(struct memio_cgroup *g)
+{
+	return NULL;
+}
+
 static inline u32 memio_swap_owner(struct folio *folio, u32 id)
 {
 	return id;
@@ -544,9 +580,10 @@ struct memio_account {
  *		instead
  * @dying:	of a process's dead threads: those whose sums will be added (owner.c's lock;
  *		read with RCU)
- * @joining:	of a process's dead threads: around the adding of one of @dying
- * @joined:	with @joining: whether one was added while somebody read
+ * @seen:	who reads a process's files has added it already: the number of that reading
+ * @sig:	the thread's process, as long as it is in @past->dying
  * @dead:	in @past->dying
+ * @later:	to be added to @past when nobody reads any more
  * @rcu:	to add it to @past; then, to free it
  */
 struct memio_sums {
@@ -559,9 +596,10 @@ struct memio_sums {
 	unsigned int users;
 	struct memio_sums *past;
 	struct hlist_head dying;
-	raw_spinlock_t joining;
-	seqcount_raw_spinlock_t joined;
+	u64 seen;
+	struct signal_struct *sig;
 	struct hlist_node dead;
+	struct llist_node later;
 	struct rcu_head rcu;
 };
 
@@ -610,6 +648,8 @@ static inline u32 memio_current_owner(void)
 }
 
 bool memio_owner_alike(u32 a, u32 b);
+void memio_owner_prepare(u32 id, struct memio_device *dev);
+u32 memio_group_owner(struct memio_cgroup *g);
 void memio_owner_charge(u32 id, struct memio_device *dev, u32 window,
 			const struct memio_io *io);
 bool memio_owner_update(struct memio_owner *o, u64 now);
@@ -617,7 +657,9 @@ void memio_owner_dirty(u32 id, int pages);
 void memio_owner_charge_cpu(u32 id, const struct memio_cpu_bytes *b);
 u32 memio_task_or_group(struct task_struct *p);
 bool memio_all_owners(void);
-bool memio_dead_threads(struct signal_struct *sig, bool locked,
+u64 memio_read_begin(struct signal_struct *sig);
+void memio_read_end(struct signal_struct *sig);
+void memio_dead_threads(struct signal_struct *sig, u64 reading,
 			void (*add)(void *arg, struct memio_sums *s), void *arg);
 int memio_owner_init_group(struct memio_cgroup *g);
 void memio_owner_offline_group(struct memio_cgroup *g);
@@ -701,6 +743,7 @@ int memio_weight_write(struct memio_cgroup *g, char *buf);
 #if IS_ENABLED(CONFIG_KUNIT)
 extern struct memio_device *memio_devices[MEMIO_DEVICES];
 bool memio_owner_reap(unsigned long quarantine);
+unsigned int memio_device_package(int package);
 #endif
 
 /* ---- the sampler (counters.c), and its settings (core.c) ---- */

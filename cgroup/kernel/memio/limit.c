@@ -30,10 +30,22 @@
  * there are limits. It also is the watchdog: a group that is stopped longer than its debt
  * justifies is let go, and the log says so.
  *
+ * A group without a limit costs its tasks next to nothing, by a static key. Whoever sets a
+ * limit and lifts it in a loop would have code patched, and wait for grace periods, on all CPUs.
+ * So a limit that is lifted counts for the key for another second (key_work_fn()).
+ *
+ * What can't hold
+ *
+ * A limit that nothing can hold is refused (EOPNOTSUPP): of what CPUs read, where memio has no
+ * counter for it; of a group that has only tasks which are never stopped. Where a part can't be
+ * held memio.limit says so, with "except=": "cpu" if what CPUs read is not counted, "io" if limits
+ * to IO are lifted for want of counters, "classes" if there are tasks of real-time classes, or of
+ * sched_ext, which are charged and go on.
+ *
  * Locking: memio_limit_mutex for the rates, and for groups' coming and going, which
- * the cgroup mutex waits for; so grace periods, and the patching of code, are waited for
- * only with memio_set_mutex, around what is written to a file, and when root says what
- * is guaranteed. A line's lock for its pools; it nests in all others, run queues' as well. So what
+ * the cgroup mutex and RTNL wait for; so nothing is waited for with it: no memory (what takes
+ * some has it before, struct room), no grace period, no patching of code. A line's lock for its
+ * pools; it nests in all others, run queues' as well. So what
  * charges with a run queue's lock held only marks a group as stopped, and an irq_work
  * does the rest. @stopped_ns is set by whoever has spent a pool and found it 0, and cleared
  * by whoever lets the group go and finds it set: both by cmpxchg64().
@@ -41,14 +53,17 @@
 
 #define pr_fmt(fmt) "memio: " fmt
 
+#include <kunit/visibility.h>
 #include <linux/cgroup.h>
 #include <linux/cleanup.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
+#include <linux/lockdep.h>
 #include <linux/log2.h>
 #include <linux/memio_stop.h>
 #include <linux/mutex.h>
 #include <linux/rculist.h>
+#include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -72,7 +87,11 @@ const u64 memio_no_rates[MEMIO_WAYS] = { [0 ... MEMIO_WAYS - 1] = MEMIO_NO_LIMIT
 LIST_HEAD(memio_all_limits);
 /* Around what is written to files, groups' coming and going, and their shares' rates */
 DEFINE_MUTEX(memio_limit_mutex);
-static DEFINE_MUTEX(memio_set_mutex);
+
+static void key_work_fn(struct work_struct *work);
+static DECLARE_DELAYED_WORK(key_work, key_work_fn);
+/* How many count for the key that are no limits in memio_all_limits (any more) */
+static atomic_t key_puts = ATOMIC_INIT(0);
 
 static void limits_work_fn(struct work_struct *work);
 static DECLARE_DELAYED_WORK(limits_work, limits_work_fn);
@@ -437,6 +456,15 @@ static u64 limits_wait(struct memio_limits *l)
 	return wait;
 }
 
+/* More are let go in a while, if the group still runs then. See throttle.c, "A few at a time". */
+static void let_more_go(struct memio_limits *l, unsigned int wake)
+{
+	WRITE_ONCE(l->wake, wake);
+	if (memio_release_group(l, wake))
+		hrtimer_start(&l->timer, ns_to_ktime(memio_period_ns() / 4),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+}
+
 /* @patience_ns: how long it may be stopped the next time */
 static void let_go(struct memio_limits *l, u64 patience_ns)
 {
@@ -448,7 +476,7 @@ static void let_go(struct memio_limits *l, u64 patience_ns)
 	memio_share_go(l);
 	memio_event(l->group, MEMIO_EV_THROTTLED_NS, ns);
 	trace_memio_unthrottle(cgroup_id(l->group->css.cgroup), ns);
-	memio_release_group(l);
+	let_more_go(l, MEMIO_WAKE);
 	/* Only now: who runs late into limbo has to see that it is over. */
 	atomic_dec(&memio_nr_stopped);
 }
@@ -508,8 +536,11 @@ static void look(struct memio_limits *l)
 {
 	u64 since = READ_ONCE(l->stopped_ns), wait, stopped, now;
 
-	if (!since)
+	if (!since) {
+		if (!cpumask_empty(l->waiting))
+			let_more_go(l, min(READ_ONCE(l->wake), UINT_MAX / 2) * 2);
 		return;
+	}
 	wait = limits_wait(l);
 	now = ktime_get_ns();
 	/* Who has let it go meanwhile did not see that it waits for its share. */
@@ -528,7 +559,7 @@ static void look(struct memio_limits *l)
 	}
 	if (now - max(since, READ_ONCE(l->turned_ns)) >= MEMIO_TURN_NS) {
 		WRITE_ONCE(l->turned_ns, now);
-		memio_release_group(l);
+		memio_release_group(l, UINT_MAX);
 	}
 	wait = min3(wait, READ_ONCE(l->patience_ns) - stopped, MEMIO_TURN_NS);
 	wait = max(wait, memio_period_ns() / 4);
@@ -540,10 +571,12 @@ static void stop_now(struct irq_work *work)
 {
 	struct memio_limits *l = container_of(work, struct memio_limits, stop);
 
+	unsigned int cpus;
+
 	memio_event(l->group, MEMIO_EV_THROTTLED, 1);
-	trace_memio_throttle(cgroup_id(l->group->css.cgroup));
 	look(l);
-	memio_flag_running(l);
+	cpus = memio_flag_running(l);
+	trace_memio_throttle(cgroup_id(l->group->css.cgroup), cpus);
 }
 
 static enum hrtimer_restart timer_fn(struct hrtimer *timer)
@@ -605,6 +638,7 @@ unsigned long memio_limits_often(void)
 
 static void limits_work_fn(struct work_struct *work)
 {
+	static unsigned long cpus_until = INITIAL_JIFFIES;
 	bool any, cpus, counters = memio_counters_valid();
 	struct memio_limits *l;
 
@@ -614,6 +648,9 @@ static void limits_work_fn(struct work_struct *work)
 	cpus = any;
 	list_for_each_entry(l, &memio_all_limits, list) {
 		watch(l);
+		/* Its timer lets them go; so it does not depend on that alone. */
+		if (!READ_ONCE(l->stopped_ns) && !cpumask_empty(l->waiting))
+			look(l);
 		any |= l->any;
 		cpus |= wants_cpus(l);
 		if (!l->any && !l->share.ways)
@@ -622,9 +659,21 @@ static void limits_work_fn(struct work_struct *work)
 			memio_event(l->group, MEMIO_EV_INVALID, 1);
 	}
 	mutex_unlock(&memio_limit_mutex);
-	memio_cpu_limited(cpus);
-	if (!any)
+	/* For a second after the last, or a limit that comes and goes would reach for all CPUs. */
+	if (cpus)
+		cpus_until = jiffies + HZ;
+	cpus |= time_before(jiffies, cpus_until);
+	if (memio_cpu_limited(cpus)) {
+		guard(mutex)(&memio_limit_mutex);
+		list_for_each_entry(l, &memio_all_limits, list)
+			if (wants_cpus(l))
+				memio_flag_running(l);
+	}
+	if (!any) {
+		if (cpus)
+			queue_delayed_work(system_unbound_wq, &limits_work, HZ);
 		return;
+	}
 	memio_sampler_want();
 	if (cpus)
 		memio_cpu_want();
@@ -648,14 +697,6 @@ static bool all_max(const u64 *rate)
 		if (rate[way] != MEMIO_NO_LIMIT)
 			return false;
 	return true;
-}
-
-/* Room for slices; without it no rate can be set. */
-static int line_prepare(struct memio_line *line, gfp_t gfp)
-{
-	if (!line->slices)
-		line->slices = alloc_percpu_gfp(struct memio_slices, gfp);
-	return line->slices ? 0 : -ENOMEM;
 }
 
 /**
@@ -688,20 +729,57 @@ void memio_line_set(struct memio_line *line, const u64 *rate)
 	smp_store_release(&line->ways, ways);
 }
 
-static struct memio_limits *new_limits(struct memio_cgroup *g, gfp_t gfp)
+/* A line with room for slices; NULL: no memory. */
+static struct memio_line *make_line(gfp_t gfp)
+{
+	struct memio_line *line = kzalloc(sizeof(*line), gfp);
+
+	if (!line)
+		return NULL;
+	line_init(line, MEMIO_DEBT_NS_MAX);
+	line->slices = alloc_percpu_gfp(struct memio_slices, gfp);
+	if (!line->slices) {
+		kfree(line);
+		return NULL;
+	}
+	return line;
+}
+
+static void free_line(struct memio_line *line)
+{
+	if (line)
+		free_percpu(line->slices);
+	kfree(line);
+}
+
+static void free_limits(struct memio_limits *l)
+{
+	if (!l)
+		return;
+	free_percpu(l->limbo);
+	free_cpumask_var(l->waiting);
+	free_cpumask_var(l->cpus);
+	kfree(l);
+}
+
+/* Limits of a group that has none yet; NULL: no memory. */
+static struct memio_limits *make_limits(struct memio_cgroup *g, gfp_t gfp)
 {
 	struct memio_limits *l = kzalloc(sizeof(*l), gfp);
 	int cpu;
 
 	if (!l)
 		return NULL;
-	l->limbo = alloc_percpu_gfp(struct list_head, gfp);
-	if (!l->limbo) {
-		kfree(l);
+	l->limbo = alloc_percpu_gfp(struct memio_limbo, gfp);
+	if (!l->limbo || !zalloc_cpumask_var(&l->cpus, gfp) ||
+	    !zalloc_cpumask_var(&l->waiting, gfp)) {
+		free_limits(l);
 		return NULL;
 	}
-	for_each_possible_cpu(cpu)
-		INIT_LIST_HEAD(per_cpu_ptr(l->limbo, cpu));
+	for_each_possible_cpu(cpu) {
+		INIT_LIST_HEAD(&per_cpu_ptr(l->limbo, cpu)->stopped);
+		INIT_LIST_HEAD(&per_cpu_ptr(l->limbo, cpu)->going);
+	}
 	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
 		line_init(&l->line[key], MEMIO_DEBT_NS_MAX);
 	line_init(&l->share, MEMIO_DEBT_NS);
@@ -715,10 +793,17 @@ static struct memio_limits *new_limits(struct memio_cgroup *g, gfp_t gfp)
 	l->patience_ns = MEMIO_PATIENCE_NS;
 	hrtimer_init(&l->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	l->timer.function = timer_fn;
+	/* Its tasks run somewhere. */
+	cpumask_copy(l->cpus, cpu_possible_mask);
+	return l;
+}
+
+/* From here on they are the group's. With memio_limit_mutex */
+static void give_limits(struct memio_cgroup *g, struct memio_limits *l)
+{
 	list_add_rcu(&l->list, &memio_all_limits);
 	/* Pairs with the acquire in memio_limits_of(): it is complete. */
 	smp_store_release(&g->limits, l);
-	return l;
 }
 
 /**
@@ -731,25 +816,102 @@ static struct memio_limits *new_limits(struct memio_cgroup *g, gfp_t gfp)
 bool memio_share_prepare(struct memio_cgroup *g)
 {
 	const gfp_t gfp = GFP_NOWAIT | __GFP_NOWARN;
-	struct memio_limits *l = g->limits ?: new_limits(g, gfp);
+	struct memio_limits *l = g->limits;
 
-	return l && !line_prepare(&l->share, gfp);
+	if (!l) {
+		l = make_limits(g, gfp);
+		if (!l)
+			return false;
+		give_limits(g, l);
+	}
+	if (!l->share.slices)
+		l->share.slices = alloc_percpu_gfp(struct memio_slices, gfp);
+	return l->share.slices;
 }
 
-static struct memio_line *dev_line(struct memio_limits *l, u16 id)
+/**
+ * struct room - what setting a limit takes, made before memio_limit_mutex is held
+ * @l:		for a group that had no limit so far
+ * @slices:	for a line that had none
+ * @lines:	for devices, linked by next
+ *
+ * Whoever waits for memory of a group that has none left does so alone.
+ */
+struct room {
+	struct memio_limits *l;
+	struct memio_slices __percpu *slices;
+	struct memio_line *lines;
+};
+
+static int room_line(struct room *room, gfp_t gfp)
+{
+	struct memio_line *line = make_line(gfp);
+
+	if (!line)
+		return -ENOMEM;
+	line->next = room->lines;
+	room->lines = line;
+	return 0;
+}
+
+static void free_room(struct room *room)
+{
+	struct memio_line *line;
+
+	free_limits(room->l);
+	free_percpu(room->slices);
+	while ((line = room->lines)) {
+		room->lines = line->next;
+		free_line(line);
+	}
+}
+
+/*
+ * For what @text says of @key, of the device @id, or of all devices (0). Lines that are there
+ * already don't go, but others may come: then it is tried again.
+ */
+static int make_room(struct room *room, struct memio_cgroup *g, int key, u16 id)
+{
+	struct memio_limits *l = memio_limits_of(g);
+	struct memio_line *line;
+	unsigned int lines = 0;
+	u16 i;
+
+	if (!l && !room->l) {
+		room->l = make_limits(g, GFP_KERNEL_ACCOUNT);
+		if (!room->l)
+			return -ENOMEM;
+	}
+	if (key >= 0) {
+		if (!room->slices && (!l || !READ_ONCE(l->line[key].slices)))
+			room->slices = alloc_percpu_gfp(struct memio_slices, GFP_KERNEL_ACCOUNT);
+		return room->slices || (l && READ_ONCE(l->line[key].slices)) ? 0 : -ENOMEM;
+	}
+	for (i = id ?: 1; i < MEMIO_DEVICES && memio_device(i); i++) {
+		lines += !l || !line_of(l, i);
+		if (id)
+			break;
+	}
+	for (line = room->lines; line; line = line->next)
+		lines -= !!lines;
+	while (lines--)
+		if (room_line(room, GFP_KERNEL_ACCOUNT))
+			return -ENOMEM;
+	return 0;
+}
+
+/* A device's line; NULL: there is no room for it. With memio_limit_mutex */
+static struct memio_line *dev_line(struct memio_limits *l, u16 id, struct room *room)
 {
 	struct memio_line *line = l->dev_line[id];
 
 	if (line)
 		return line;
-	line = kzalloc(sizeof(*line), GFP_KERNEL_ACCOUNT);
+	line = room->lines;
 	if (!line)
 		return NULL;
-	line_init(line, MEMIO_DEBT_NS_MAX);
-	if (line_prepare(line, GFP_KERNEL_ACCOUNT)) {
-		kfree(line);
-		return NULL;
-	}
+	room->lines = line->next;
+	line->next = NULL;
 	/* For whoever charges it is complete. */
 	smp_store_release(&l->dev_line[id], line);
 	return line;
@@ -779,18 +941,20 @@ static bool any_rate(const struct memio_limits *l)
  * If there is no other pool that could be spent, nobody is in limbo afterwards,
  * nor on the way there.
  *
- * Context: process, with memio_limit_mutex. May sleep.
+ * Context: process, with memio_limit_mutex.
  */
 void memio_limit_lifted(struct memio_limits *l)
 {
+	/* Who is about to let it go has done so, then. */
+	irq_work_sync(&l->stop);
+	hrtimer_cancel(&l->timer);
 	if (l->any || l->share.ways) {
 		look(l);
 		return;
 	}
-	/* Who is about to let it go has done so, then. */
-	irq_work_sync(&l->stop);
-	hrtimer_cancel(&l->timer);
 	let_go(l, MEMIO_PATIENCE_NS);
+	/* All of them, not some after the others */
+	memio_release_group(l, UINT_MAX);
 }
 
 /**
@@ -803,24 +967,81 @@ void memio_limits_work_now(void)
 	mod_delayed_work(system_unbound_wq, &limits_work, 0);
 }
 
-/*
- * Whether any is set has changed, perhaps. The key is on whenever there is one; when it is
- * turned off, which is the caller's if this returns true, nobody may be in limbo, nor on the
- * way there.
+/**
+ * memio_limit_key_put - what has counted for the key does not any more, in a second
+ *
+ * Nobody who counted with it is in limbo by then, nor on the way there.
+ *
+ * Context: process.
  */
-static bool count(struct memio_limits *l)
+void memio_limit_key_put(void)
 {
-	bool any = any_rate(l);
+	atomic_inc(&key_puts);
+	mod_delayed_work(system_unbound_wq, &key_work, HZ);
+}
 
-	if (any == l->any)
-		return false;
-	l->any = any;
-	if (any) {
-		memio_limits_work_now();
-		return false;
+/*
+ * The key is on whenever there is a limit, and a second longer. When it is turned off nobody may
+ * be in limbo, nor on the way there. Who has seen a rate before it was lifted may still spend it,
+ * and stop the group, until a grace period is over.
+ */
+static void key_work_fn(struct work_struct *work)
+{
+	int n = atomic_xchg(&key_puts, 0);
+	struct memio_limits *l;
+
+	scoped_guard(mutex, &memio_limit_mutex)
+		list_for_each_entry(l, &memio_all_limits, list)
+			l->going = l->keyed && !l->any;
+	synchronize_rcu();
+	scoped_guard(mutex, &memio_limit_mutex) {
+		list_for_each_entry(l, &memio_all_limits, list) {
+			if (l->going && !l->any) {
+				memio_limit_lifted(l);
+				l->keyed = false;
+				n++;
+			}
+			l->going = false;
+		}
 	}
+	while (n--)
+		static_branch_dec(&memio_limit_key);
+}
+
+/**
+ * memio_limits_everywhere - the key was off, and nobody has seen where groups' tasks run
+ *
+ * Context: process, with memio_limit_mutex.
+ */
+void memio_limits_everywhere(void)
+{
+	struct memio_limits *l;
+
+	list_for_each_entry(l, &memio_all_limits, list)
+		cpumask_copy(l->cpus, cpu_possible_mask);
+}
+
+/*
+ * Rates have changed. Returns whether the limits count for the key from now on. What is in force
+ * may be higher now, or none: nobody is to wait for what was. With memio_limit_mutex
+ */
+static bool rates_changed(struct memio_limits *l)
+{
+	bool before = l->any, keyed = false;
+
+	l->any = any_rate(l);
+	if (l->any && !l->keyed) {
+		l->keyed = true;
+		keyed = true;
+		/* The key was off perhaps, and nobody has seen where its tasks run. */
+		cpumask_copy(l->cpus, cpu_possible_mask);
+	}
+	if (l->any && !before)
+		memio_limits_work_now();
+	if (!l->any && l->keyed)
+		mod_delayed_work(system_unbound_wq, &key_work, HZ);
 	memio_limit_lifted(l);
-	return true;
+	return keyed;
 }
 
 static void change(u64 *rate, const struct memio_limit_text *text)
@@ -831,34 +1052,39 @@ static void change(u64 *rate, const struct memio_limit_text *text)
 }
 
 /* For each device that there is. */
-static int set_fallback(struct memio_limits *l, const struct memio_limit_text *text)
+static int set_fallback(struct memio_limits *l, const struct memio_limit_text *text,
+			struct room *room)
 {
 	for (u16 id = 1; id < MEMIO_DEVICES && memio_device(id); id++)
-		if (!dev_line(l, id))
-			return -ENOMEM;
+		if (!dev_line(l, id, room))
+			return -EAGAIN;
 	change(l->fallback, text);
 	for (u16 id = 1; id < MEMIO_DEVICES && l->dev_line[id]; id++)
 		dev_line_set(l, l->dev_line[id]);
 	return 0;
 }
 
-static int set_device(struct memio_limits *l, u16 id, const struct memio_limit_text *text)
+static int set_device(struct memio_limits *l, u16 id, const struct memio_limit_text *text,
+		      struct room *room)
 {
-	struct memio_line *line = dev_line(l, id);
+	struct memio_line *line = dev_line(l, id, room);
 
 	if (!line)
-		return -ENOMEM;
+		return -EAGAIN;
 	change(line->rate, text);
 	dev_line_set(l, line);
 	return 0;
 }
 
-static int set_key(struct memio_limits *l, int key, const struct memio_limit_text *text)
+static int set_key(struct memio_limits *l, int key, const struct memio_limit_text *text,
+		   struct room *room)
 {
 	struct memio_line *line = &l->line[key];
 
-	if (line_prepare(line, GFP_KERNEL_ACCOUNT))
-		return -ENOMEM;
+	if (!line->slices)
+		swap(line->slices, room->slices);
+	if (!line->slices)
+		return -EAGAIN;
 	change(line->rate, text);
 	memio_line_set(line, line->rate);
 	return 0;
@@ -872,20 +1098,65 @@ static bool all_max_text(const struct memio_limit_text *text)
 	return true;
 }
 
-/* What is in force may be higher now, or none. Nobody is to wait for what was. */
-static void look_again(struct memio_limits *l)
+/* Whether some of the tasks of a group, and of those below it, can be stopped, and some can't */
+static void look_at_tasks(struct memio_cgroup *g, bool *some, bool *some_not)
 {
-	irq_work_sync(&l->stop);
-	hrtimer_cancel(&l->timer);
-	look(l);
+	struct cgroup_subsys_state *css;
+	struct css_task_iter it;
+	struct task_struct *p;
+
+	*some = false;
+	*some_not = false;
+	/* One that a test has made has none. */
+	if (!g->css.ss)
+		return;
+	rcu_read_lock();
+	css_for_each_descendant_pre(css, &g->css) {
+		if (!css_tryget_online(css))
+			continue;
+		rcu_read_unlock();
+		css_task_iter_start(css, 0, &it);
+		while (!(*some && *some_not) && (p = css_task_iter_next(&it))) {
+			if (p->flags & (PF_KTHREAD | PF_EXITING))
+				continue;
+			if (memio_can_be_stopped(p))
+				*some = true;
+			else
+				*some_not = true;
+		}
+		css_task_iter_end(&it);
+		cond_resched();
+		rcu_read_lock();
+		css_put(css);
+	}
+	rcu_read_unlock();
 }
 
-/* With memio_set_mutex; the other is not held while others are waited for. */
+/* For tests, where there are no counters */
+VISIBLE_IF_KUNIT bool memio_limit_any;
+
+static bool can_count_cpus(void)
+{
+	return memio_cpu_can_count() || memio_limit_any;
+}
+
+/* Whether nothing of a limit would hold. */
+static bool holds_nothing(struct memio_cgroup *g, int key)
+{
+	bool some, some_not;
+
+	if (key == MEMIO_LIMIT_CPU && !can_count_cpus())
+		return true;
+	look_at_tasks(g, &some, &some_not);
+	return some_not && !some;
+}
+
 static int set(struct memio_cgroup *g, const struct memio_limit_text *text)
 {
 	int key = match_string(key_names, MEMIO_LIMIT_KEYS, text->key), ret;
-	bool fallback = !strcmp(text->key, "default"), fresh, lifted, off = false;
-	struct memio_limits *l = READ_ONCE(g->limits);
+	bool fallback = !strcmp(text->key, "default"), max = all_max_text(text), keyed = false;
+	struct room room = {};
+	struct memio_limits *l;
 	u16 id = 0;
 
 	if (key < 0 && !fallback) {
@@ -894,36 +1165,38 @@ static int set(struct memio_cgroup *g, const struct memio_limit_text *text)
 			return -ENODEV;
 	}
 	/* There is nothing to lift. */
-	if (!l && all_max_text(text))
+	if (!memio_limits_of(g) && max)
 		return 0;
+	if (!max && holds_nothing(g, key))
+		return -EOPNOTSUPP;
 	/* Before the first rate is set, as who spends it is stopped by hooks. */
-	fresh = !l || !l->any;
-	if (fresh)
+	if (!max)
 		static_branch_inc(&memio_limit_key);
-	scoped_guard(mutex, &memio_limit_mutex) {
-		l = l ?: g->limits ?: new_limits(g, GFP_KERNEL_ACCOUNT);
-		if (!l)
-			ret = -ENOMEM;
-		else if (id)
-			ret = set_device(l, id, text);
-		else if (fallback)
-			ret = set_fallback(l, text);
-		else
-			ret = set_key(l, key, text);
-		lifted = l && !fresh && !any_rate(l);
-	}
-	/* Who has seen a rate may still spend it, and stop the group. */
-	if (lifted)
-		synchronize_rcu();
-	if (l) {
-		scoped_guard(mutex, &memio_limit_mutex) {
-			off = count(l);
-			look_again(l);
-			off |= fresh && !l->any;
+	do {
+		ret = make_room(&room, g, key, id);
+		if (ret)
+			break;
+		guard(mutex)(&memio_limit_mutex);
+		if (!g->limits) {
+			give_limits(g, room.l);
+			room.l = NULL;
 		}
-	}
-	if (off || !l)
-		static_branch_dec(&memio_limit_key);
+		l = g->limits;
+		if (id)
+			ret = set_device(l, id, text, &room);
+		else if (fallback)
+			ret = set_fallback(l, text, &room);
+		else
+			ret = set_key(l, key, text, &room);
+		if (!ret)
+			keyed = rates_changed(l);
+	} while (ret == -EAGAIN);
+	free_room(&room);
+	if (!max && !keyed)
+		memio_limit_key_put();
+	/* What runs now may have been let run for long without being charged. */
+	if (!ret && !max)
+		memio_flag_running(memio_limits_of(g));
 	return ret;
 }
 
@@ -933,25 +1206,39 @@ static int set(struct memio_cgroup *g, const struct memio_limit_text *text)
  * @buf:	the text
  *
  * Context: process, may sleep.
- * Return: 0; -EINVAL, -ERANGE, -ENODEV or -ENOMEM, and nothing has changed.
+ * Return: 0; -EINVAL, -ERANGE, -ENODEV, -EOPNOTSUPP or -ENOMEM, and nothing has changed.
  */
 int memio_limit_write(struct memio_cgroup *g, char *buf)
 {
 	struct memio_limit_text text;
 	int ret = memio_limit_parse(buf, &text);
 
-	if (ret)
-		return ret;
-	guard(mutex)(&memio_set_mutex);
-	return set(g, &text);
+	return ret ?: set(g, &text);
 }
 
-static void show_line(struct seq_file *m, const char *key, const u64 *rate)
+/* @except: what is not held of it */
+static void show_line(struct seq_file *m, const char *key, const u64 *rate, bool cpu, bool io,
+		      bool classes)
 {
+	const char *before = " except=";
 	char buf[128 + MEMIO_NAME];
+	int len = memio_limit_format(buf, sizeof(buf), key, rate);
 
-	if (memio_limit_format(buf, sizeof(buf), key, rate))
-		seq_puts(m, buf);
+	if (!len)
+		return;
+	buf[len - 1] = '\0';
+	seq_puts(m, buf);
+	if (cpu) {
+		seq_printf(m, "%scpu", before);
+		before = ",";
+	}
+	if (io) {
+		seq_printf(m, "%sio", before);
+		before = ",";
+	}
+	if (classes)
+		seq_printf(m, "%sclasses", before);
+	seq_putc(m, '\n');
 }
 
 /**
@@ -963,41 +1250,58 @@ static void show_line(struct seq_file *m, const char *key, const u64 *rate)
  */
 void memio_limit_show(struct seq_file *m, struct memio_cgroup *g)
 {
+	bool cpu = !can_count_cpus(), io = lifted(), some, classes;
 	struct memio_limits *l;
 
+	if (!memio_limits_of(g))
+		return;
+	look_at_tasks(g, &some, &classes);
 	guard(mutex)(&memio_limit_mutex);
 	l = g->limits;
-	if (!l)
-		return;
 	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
-		show_line(m, key_names[key], l->line[key].rate);
-	show_line(m, "default", l->fallback);
+		show_line(m, key_names[key], l->line[key].rate, cpu && key != MEMIO_LIMIT_IO,
+			  io && key != MEMIO_LIMIT_CPU, classes);
+	show_line(m, "default", l->fallback, false, io, classes);
 	for (u16 id = 1; id < MEMIO_DEVICES; id++)
 		if (l->dev_line[id])
-			show_line(m, memio_device(id)->name, l->dev_line[id]->rate);
+			show_line(m, memio_device(id)->name, l->dev_line[id]->rate, false, io,
+				  classes);
 }
 
 /**
  * memio_limit_new_device - a device has appeared: limits by "default" are for it, too
  * @id:	the device
  *
- * Without memory it goes without a limit until "default" is written anew.
+ * Without memory it goes without a limit until "default" is written anew. Memory is no group's,
+ * as whoever makes the device has no part in them.
  *
  * Context: process, may sleep.
  */
 void memio_limit_new_device(u16 id)
 {
+	unsigned int missing;
 	struct memio_line *line;
+	struct room room = {};
 	struct memio_limits *l;
 
-	guard(mutex)(&memio_limit_mutex);
-	list_for_each_entry(l, &memio_all_limits, list) {
-		if (all_max(l->fallback))
-			continue;
-		line = dev_line(l, id);
-		if (line)
-			dev_line_set(l, line);
-	}
+	do {
+		missing = 0;
+		scoped_guard(mutex, &memio_limit_mutex) {
+			list_for_each_entry(l, &memio_all_limits, list) {
+				if (all_max(l->fallback))
+					continue;
+				line = dev_line(l, id, &room);
+				if (line)
+					dev_line_set(l, line);
+				else
+					missing++;
+			}
+		}
+		for (unsigned int i = 0; i < missing; i++)
+			if (room_line(&room, GFP_KERNEL))
+				missing = 0;
+	} while (missing);
+	free_room(&room);
 }
 
 /**
@@ -1029,7 +1333,8 @@ void memio_limit_offline(struct memio_cgroup *g)
 		memcpy(l->dev_line[id]->rate, memio_no_rates, sizeof(memio_no_rates));
 		memio_line_set(l->dev_line[id], memio_no_rates);
 	}
-	l->counted = count(l);
+	l->any = false;
+	memio_limit_lifted(l);
 	list_del_rcu(&l->list);
 }
 
@@ -1050,18 +1355,28 @@ void memio_limit_free(struct memio_cgroup *g)
 	/* Whoever has spent a pool just before the limits were lifted. */
 	let_go(l, MEMIO_PATIENCE_NS);
 	memio_share_go(l);
-	/* Not with the cgroup mutex, as code is patched. */
-	if (l->counted)
-		static_branch_dec(&memio_limit_key);
+	if (l->keyed)
+		memio_limit_key_put();
 	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
 		free_percpu(l->line[key].slices);
-	for (int id = 1; id < MEMIO_DEVICES; id++) {
-		if (!l->dev_line[id])
-			continue;
-		free_percpu(l->dev_line[id]->slices);
-		kfree(l->dev_line[id]);
-	}
+	for (int id = 1; id < MEMIO_DEVICES; id++)
+		free_line(l->dev_line[id]);
 	free_percpu(l->share.slices);
-	free_percpu(l->limbo);
-	kfree(l);
+	free_limits(l);
 }
+
+/*
+ * Those that wait for the mutex hold what reclaim may need, as the cgroup mutex is held by who
+ * has memory reclaimed. Lockdep is told, and complains wherever memory is waited for with it.
+ */
+static int __init memio_limit_lockdep(void)
+{
+	if (!IS_ENABLED(CONFIG_LOCKDEP))
+		return 0;
+	fs_reclaim_acquire(GFP_KERNEL);
+	mutex_lock(&memio_limit_mutex);
+	mutex_unlock(&memio_limit_mutex);
+	fs_reclaim_release(GFP_KERNEL);
+	return 0;
+}
+late_initcall(memio_limit_lockdep);

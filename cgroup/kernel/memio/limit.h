@@ -6,6 +6,7 @@
 #define _MEMIO_LIMIT_H
 
 #include <linux/bitmap.h>
+#include <linux/cpumask.h>
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/list.h>
@@ -39,6 +40,7 @@ struct memio_slices {
  * @least:	the least of their pools' steps; 0: none has a limit
  * @pool:	what is left of them
  * @slices:	what CPUs have taken; NULL: there never was a limit
+ * @next:	of those that are made and not in use yet
  */
 struct memio_line {
 	u64 rate[MEMIO_WAYS];
@@ -48,6 +50,20 @@ struct memio_line {
 	u64 least;
 	struct memio_pool pool[MEMIO_WAYS];
 	struct memio_slices __percpu *slices;
+	struct memio_line *next;
+};
+
+/* Tasks that a release lets go on each CPU at first; see throttle.c, "A few at a time" */
+#define MEMIO_WAKE	4
+
+/**
+ * struct memio_limbo - tasks of a group that are stopped on a CPU, under its run queue's lock
+ * @stopped:	they wait
+ * @going:	they are being let go, some at a time
+ */
+struct memio_limbo {
+	struct list_head stopped;
+	struct list_head going;
 };
 
 /**
@@ -56,7 +72,8 @@ struct memio_line {
  * @list:	all there are (memio_all_limits)
  * @fallback:	rates of devices that have none of their own: "default" (limit_mutex)
  * @any:	one of all rates is set (likewise)
- * @counted:	it went offline with @any, and still counts for the key
+ * @keyed:	it counts for the key: it has a rate, or had one until a moment ago (likewise)
+ * @going:	it had none any more when the work item looked (likewise)
  * @line:	by key
  * @dev_line:	by device; NULL: it never had a limit
  * @share:	what it may move by memio.min and memio.weight (regulate.c)
@@ -68,15 +85,19 @@ struct memio_line {
  * @turned_ns:	when its tasks came by the scheduler
  * @watchdog:	what it has found of these two
  * @stop:	has what is running stopped
- * @timer:	when the debt is paid
- * @limbo:	tasks that are stopped, by CPU, under its run queue's lock
+ * @timer:	when the debt is paid, or when more tasks are to be let go
+ * @wake:	how many it were on each CPU the last time
+ * @cpus:	where tasks of the group may run, see throttle.c
+ * @waiting:	where some are stopped
+ * @limbo:	those
  */
 struct memio_limits {
 	struct memio_cgroup *group;
 	struct list_head list;
 	u64 fallback[MEMIO_WAYS];
 	bool any;
-	bool counted;
+	bool keyed;
+	bool going;
 	struct memio_line line[MEMIO_LIMIT_KEYS];
 	struct memio_line *dev_line[MEMIO_DEVICES];
 	struct memio_line share;
@@ -89,7 +110,10 @@ struct memio_limits {
 	struct memio_watchdog watchdog;
 	struct irq_work stop;
 	struct hrtimer timer;
-	struct list_head __percpu *limbo;
+	unsigned int wake;
+	cpumask_var_t cpus;
+	cpumask_var_t waiting;
+	struct memio_limbo __percpu *limbo;
 };
 
 extern const u64 memio_no_rates[MEMIO_WAYS];
@@ -111,6 +135,8 @@ void memio_line_set(struct memio_line *line, const u64 *rate);
 bool memio_share_prepare(struct memio_cgroup *g);
 void memio_limit_lifted(struct memio_limits *l);
 void memio_limits_work_now(void);
+void memio_limits_everywhere(void);
+void memio_limit_key_put(void);
 unsigned long memio_limits_often(void);
 
 /* ---- regulate.c ---- */
@@ -124,9 +150,16 @@ void memio_share_go(struct memio_limits *l);
 void memio_share_again(void);
 void memio_share_rebalance(void);
 
+/* ---- for KUnit ---- */
+
+#if IS_ENABLED(CONFIG_KUNIT)
+extern bool memio_limit_any;
+#endif
+
 /* ---- throttle.c ---- */
 
-void memio_flag_running(struct memio_limits *l);
-void memio_release_group(struct memio_limits *l);
+bool memio_can_be_stopped(struct task_struct *p);
+unsigned int memio_flag_running(struct memio_limits *l);
+bool memio_release_group(struct memio_limits *l, unsigned int most);
 
 #endif

@@ -45,12 +45,34 @@ static void *lookup(struct memio_ids *ids, u32 id)
 	return object;
 }
 
+static u32 new_id(struct memio_ids *ids, void *object)
+{
+	memio_ids_prepare(ids, GFP_KERNEL);
+	return memio_ids_alloc(ids, object);
+}
+
+/* fails-on: 61c7c74 */
+static void ids_need_no_memory(struct kunit *test)
+{
+	struct memio_ids *ids = new_ids(test, 1000, 0);
+	int a;
+
+	/* With raw locks held there is none. */
+	KUNIT_EXPECT_EQ(test, memio_ids_alloc(ids, &a), 0);
+	memio_ids_prepare(ids, GFP_KERNEL);
+	for (int i = 1; i < MEMIO_IDS_CHUNK; i++)
+		KUNIT_EXPECT_NE(test, memio_ids_alloc(ids, &a), 0);
+	KUNIT_EXPECT_EQ(test, memio_ids_alloc(ids, &a), 0);
+	KUNIT_EXPECT_NE(test, new_id(ids, &a), 0);
+	memio_ids_destroy(ids);
+}
+
 static void ids_name_their_objects(struct kunit *test)
 {
 	struct memio_ids *ids = new_ids(test, 1000, 0);
 	int a, b;
-	u32 x = memio_ids_alloc(ids, &a);
-	u32 y = memio_ids_alloc(ids, &b);
+	u32 x = new_id(ids, &a);
+	u32 y = new_id(ids, &b);
 
 	KUNIT_EXPECT_NE(test, x, 0);
 	KUNIT_EXPECT_NE(test, x, y);
@@ -66,13 +88,13 @@ static void ids_of_the_dead_name_nobody(struct kunit *test)
 {
 	struct memio_ids *ids = new_ids(test, 1000, 0);
 	int a, b;
-	u32 x = memio_ids_alloc(ids, &a), y;
+	u32 x = new_id(ids, &a), y;
 
 	memio_ids_free(ids, x);
 	KUNIT_EXPECT_NULL(test, lookup(ids, x));
 
 	/* The same slot, and another generation. */
-	y = memio_ids_alloc(ids, &b);
+	y = new_id(ids, &b);
 	KUNIT_EXPECT_EQ(test, x & (MEMIO_SLOTS - 1), y & (MEMIO_SLOTS - 1));
 	KUNIT_EXPECT_NE(test, x, y);
 	KUNIT_EXPECT_NULL(test, lookup(ids, x));
@@ -87,13 +109,13 @@ static void ids_run_out(struct kunit *test)
 	int a;
 
 	for (int i = 0; i < 3; i++) {
-		id[i] = memio_ids_alloc(ids, &a);
+		id[i] = new_id(ids, &a);
 		KUNIT_EXPECT_NE(test, id[i], 0);
 	}
-	KUNIT_EXPECT_EQ(test, memio_ids_alloc(ids, &a), 0);
+	KUNIT_EXPECT_EQ(test, new_id(ids, &a), 0);
 	memio_ids_free(ids, id[1]);
-	KUNIT_EXPECT_NE(test, memio_ids_alloc(ids, &a), 0);
-	KUNIT_EXPECT_EQ(test, memio_ids_alloc(ids, &a), 0);
+	KUNIT_EXPECT_NE(test, new_id(ids, &a), 0);
+	KUNIT_EXPECT_EQ(test, new_id(ids, &a), 0);
 	KUNIT_EXPECT_EQ(test, ids->nr_used, 3);
 	memio_ids_destroy(ids);
 }
@@ -105,14 +127,14 @@ static void ids_rest(struct kunit *test)
 	u32 first, id;
 	int a;
 
-	first = memio_ids_alloc(ids, &a);
+	first = new_id(ids, &a);
 	memio_ids_free(ids, first);
 	for (int i = 0; i < 100; i++) {
-		id = memio_ids_alloc(ids, &a);
+		id = new_id(ids, &a);
 		KUNIT_EXPECT_NE(test, id & (MEMIO_SLOTS - 1), first & (MEMIO_SLOTS - 1));
 		memio_ids_free(ids, id);
 	}
-	id = memio_ids_alloc(ids, &a);
+	id = new_id(ids, &a);
 	KUNIT_EXPECT_EQ(test, id & (MEMIO_SLOTS - 1), first & (MEMIO_SLOTS - 1));
 	memio_ids_destroy(ids);
 }
@@ -125,10 +147,10 @@ static void ids_come_round_late(struct kunit *test)
 	long n = 0;
 	int a;
 
-	first = memio_ids_alloc(ids, &a);
+	first = new_id(ids, &a);
 	memio_ids_free(ids, first);
 	do {
-		id = memio_ids_alloc(ids, &a);
+		id = new_id(ids, &a);
 		memio_ids_free(ids, id);
 		n++;
 	} while (id != first && n < 3000000);
@@ -165,7 +187,7 @@ static void ids_of_short_owners(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, seen);
 	KUNIT_ASSERT_NOT_NULL(test, ended);
 	for (n = 0; n < SHORT_OWNERS; n++) {
-		id = memio_ids_alloc(ids, &a);
+		id = new_id(ids, &a);
 		KUNIT_ASSERT_NE(test, id, 0);
 		KUNIT_ASSERT_LT(test, id & (MEMIO_SLOTS - 1), slots);
 		s = &seen[id & (MEMIO_SLOTS - 1)];
@@ -217,6 +239,7 @@ static void ids_of_short_owners(struct kunit *test)
 
 static struct kunit_case ids_cases[] = {
 	KUNIT_CASE(ids_name_their_objects),
+	KUNIT_CASE(ids_need_no_memory),
 	KUNIT_CASE(ids_of_the_dead_name_nobody),
 	KUNIT_CASE(ids_run_out),
 	KUNIT_CASE(ids_rest),
@@ -333,6 +356,30 @@ static void meter_without_samples(struct kunit *test)
 	}
 	publish(HALF, HALF, HALF, true);
 	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 1000);
+}
+
+/*
+ * A device of the ninth package has no price, and not the eighth's.
+ * fails-on: 61c7c74
+ */
+static void meter_of_a_package_beyond(struct kunit *test)
+{
+	struct memio_device dev = { .name = "c", .id = 9 };
+	struct memio_io io = { .from = 1000, .from_lines = 1000 };
+	struct memio_bytes b = {};
+	struct memio_meter m;
+	u32 window;
+
+	dev.package = memio_device_package(MEMIO_PACKAGES);
+	KUNIT_EXPECT_EQ(test, memio_device_package(MEMIO_PACKAGES - 1), MEMIO_PACKAGES - 1);
+	memio_meter_init(&m);
+	publish(0, 0, 0, true);
+	window = memio_price_window(dev.package);
+	memio_meter_add(&m, &dev, window, &io);
+	publish(0, 0, HALF, true);
+	memio_meter_read(&m, &dev, memio_price_window(dev.package), &b);
+	KUNIT_EXPECT_EQ(test, b.write, 1000);
+	KUNIT_EXPECT_EQ(test, b.from, 1000);
 }
 
 static void meter_of_long_ago(struct kunit *test)
@@ -613,6 +660,7 @@ static struct kunit_case meter_cases[] = {
 	KUNIT_CASE(meter_that_joins),
 	KUNIT_CASE(meter_does_not_go_back),
 	KUNIT_CASE(meter_of_large_sums),
+	KUNIT_CASE(meter_of_a_package_beyond),
 	{}
 };
 

@@ -32,22 +32,42 @@
  *
  * A group is an owner, too: for tasks that get no id of their own because
  * there is none left, or no memory. Then the group's bytes are right, and memio.stat's
- * no_slot says that the tasks' are not.
+ * no_slot says that the tasks' are not. A group that gets no id itself has the one of the group
+ * above, whose bytes are right then; it is made nonetheless.
+ *
+ * Ids are shared out: a group, with those below it, may have three times as many as are left for
+ * others (MEMIO_FAIR). A group with thousands of short tasks a second that do IO so takes three
+ * quarters of the ids for the half minute that they rest, two such groups 43 % each, ten 9.7 % each,
+ * and the next one still finds the 3 % that are left: 32,000.
+ *
+ * An account is made when somebody is first charged with a device (memio_owner_prepare()), not
+ * when the stock is handed on: that happens where no memory can be had, as in interrupts that
+ * PREEMPT_RT has no thread for. It is the memory of the group's, by its memory controller.
  *
  * Locking: owners_lock is taken for what happens once in an owner's life: birth,
  * giving up, change of group. memio_sums.lock is taken to add an account and for
  * updates; accounts are read without it. Charges hold only the meters' locks. Nothing
  * is done with owners_lock held that takes longer the more owners there are, as exits wait
- * for it with the tasks' lock. So who reads what a process's dead threads have left does
- * without: he sees by a sequence count that one's was added meanwhile, and then tries
- * again with the lock that this is done with, which no exit takes (joining; owners_lock is
- * taken within it).
+ * for it with the tasks' lock.
+ *
+ * Reading a process
+ *
+ * A process may have 32,000 threads, and some of them exit while somebody goes through them. So
+ * who reads has what they leave stay where it is meanwhile (memio_read_begin()): the sums of a
+ * thread are found with the thread or, when that is gone, among those of the dead (dying), and
+ * are added to those of all the dead when nobody reads any more. Each has the number of the
+ * reading that has seen it (seen), so it is counted once. No lock is held meanwhile that anybody
+ * waits for but others who read.
  */
 
 #include <kunit/visibility.h>
 #include <linux/cgroup.h>
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
+#include <linux/hash.h>
+#include <linux/llist.h>
+#include <linux/mutex.h>
+#include <linux/sched/mm.h>
 #include <linux/debugfs.h>
 #include <linux/jiffies.h>
 #include <linux/pid.h>
@@ -66,6 +86,7 @@
 #define MEMIO_QUARANTINE	(30 * HZ)
 #define MEMIO_AGAIN		(HZ / 10)
 #define MEMIO_BATCH		64	/* owners that are looked at with the lock held */
+#define MEMIO_FAIR		3
 
 /* Fewer of them, for tests of what happens when they run out. */
 static unsigned int memio_max_owners __ro_after_init = MEMIO_SLOTS;
@@ -101,6 +122,8 @@ static struct memio_owner *alloc_owner(struct task_struct *p, gfp_t gfp)
 {
 	struct memio_owner *o = kzalloc(sizeof(*o), gfp | __GFP_NOWARN);
 
+	/* Slots are everybody's. */
+	memio_ids_prepare(&owner_ids, gfp & ~__GFP_ACCOUNT);
 	if (!o)
 		return NULL;
 	INIT_LIST_HEAD(&o->retiring);
@@ -113,8 +136,6 @@ static struct memio_owner *alloc_owner(struct task_struct *p, gfp_t gfp)
 		return NULL;
 	}
 	raw_spin_lock_init(&o->sums->lock);
-	raw_spin_lock_init(&o->sums->joining);
-	seqcount_raw_spinlock_init(&o->sums->joined, &o->sums->joining);
 	return o;
 }
 
@@ -126,14 +147,40 @@ static void free_owner(struct memio_owner *o)
 	kfree(o);
 }
 
+/* How many ids are left for tasks. The last ones are for groups; some of the others rest. */
+static unsigned int left_for_tasks(void)
+{
+	unsigned int most = owner_ids.slots - owner_ids.slots / 16 - owner_ids.min_free;
+
+	return most - min(most, owner_ids.nr_used);
+}
+
+/*
+ * Whether another task of a group may have an id: if the group has not more than MEMIO_FAIR times
+ * as many as are left. The root's tasks may have all.
+ */
+static bool may_have_one(struct memio_cgroup *g)
+{
+	unsigned int left = left_for_tasks();
+
+	for (; memio_cgroup_parent(g); g = memio_cgroup_parent(g))
+		if (g->nr_owners / MEMIO_FAIR >= left)
+			return false;
+	return left;
+}
+
+static void count_owner(struct memio_cgroup *g, int n)
+{
+	for (; g; g = memio_cgroup_parent(g))
+		g->nr_owners += n;
+}
+
 /* Gives an owner an id, and a place in a group. Held: owners_lock. */
 static bool settle(struct memio_owner *o, struct memio_cgroup *g)
 {
 	lockdep_assert_held(&owners_lock);
 
-	/* The last ones are for groups, which can't do without. Some of the others rest. */
-	if (o->sums && owner_ids.nr_used >=
-	    owner_ids.slots - owner_ids.slots / 16 - owner_ids.min_free)
+	if (o->sums && !may_have_one(g))
 		return false;
 	/* First: whoever has kept an id that comes round finds the owner at once. */
 	o->home = g->home;
@@ -141,9 +188,36 @@ static bool settle(struct memio_owner *o, struct memio_cgroup *g)
 	if (!o->id)
 		return false;
 	o->home->owners++;
-	if (o->sums)
+	if (o->sums) {
 		o->sums->users++;
+		count_owner(g, 1);
+	}
 	return true;
+}
+
+/* ---- reading a process ---- */
+
+#define READINGS_BITS	6
+
+/**
+ * struct reading - somebody reads a process; those that have the same hash wait for each other
+ * @mutex:	held by who reads
+ * @lock:	around what is added to the sums of dead threads, or put off, and @now
+ * @now:	the process that is read; NULL: none
+ * @later:	what has been put off
+ */
+struct reading {
+	struct mutex mutex;	/* around a reading */
+	raw_spinlock_t lock;
+	struct signal_struct *now;
+	struct llist_head later;
+};
+
+static struct reading readings[1 << READINGS_BITS];
+
+static struct reading *reading_of(const struct signal_struct *sig)
+{
+	return &readings[hash_ptr(sig, READINGS_BITS)];
 }
 
 static void free_accounts(struct memio_account *a)
@@ -172,13 +246,11 @@ static void account_read(struct memio_account *a, struct memio_bytes *b)
 
 /*
  * Adds what a dead thread has moved to what its process's dead threads have. Nobody adds to
- * @s any more, but some may read it. Held: @past->joining.
+ * @s any more, and nobody reads the process. Interrupts are off.
  */
 static void add_sums(struct memio_sums *past, struct memio_sums *s)
 {
 	struct memio_account *a, *next, *sum;
-
-	lockdep_assert_held(&past->joining);
 
 	atomic64_add(atomic64_read(&s->cpu_read), &past->cpu_read);
 	atomic64_add(atomic64_read(&s->cpu_write), &past->cpu_write);
@@ -223,17 +295,20 @@ static void put_sums(struct memio_sums *s)
 static void add_sums_rcu(struct rcu_head *rcu)
 {
 	struct memio_sums *s = container_of(rcu, struct memio_sums, rcu);
-	struct memio_sums *past = s->past;
+	struct reading *r = reading_of(s->sig);
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&past->joining, flags);
-	write_seqcount_begin(&past->joined);
+	raw_spin_lock_irqsave(&r->lock, flags);
+	if (r->now == s->sig) {
+		llist_add(&s->later, &r->later);
+		raw_spin_unlock_irqrestore(&r->lock, flags);
+		return;
+	}
 	raw_spin_lock(&owners_lock);
 	hlist_del_rcu(&s->dead);
 	raw_spin_unlock(&owners_lock);
-	add_sums(past, s);
-	write_seqcount_end(&past->joined);
-	raw_spin_unlock_irqrestore(&past->joining, flags);
+	add_sums(s->past, s);
+	raw_spin_unlock_irqrestore(&r->lock, flags);
 
 	raw_spin_lock_irqsave(&owners_lock, flags);
 	put_sums(s);
@@ -252,6 +327,7 @@ static void join_dead(struct memio_sums *s, struct signal_struct *sig)
 		return;
 	}
 	sig->memio->users++;
+	s->sig = sig;
 	hlist_add_head_rcu(&s->dead, &sig->memio->dying);
 	WRITE_ONCE(s->past, sig->memio);
 	call_rcu(&s->rcu, add_sums_rcu);
@@ -275,8 +351,10 @@ static void free_owner_rcu(struct rcu_head *rcu)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&owners_lock, flags);
-	if (o->sums)
+	if (o->sums) {
+		count_owner(rcu_dereference_protected(home->group, true), -1);
 		put_sums(o->sums);
+	}
 	if (--home->owners)
 		home = NULL;
 	else
@@ -355,14 +433,20 @@ static struct memio_cgroup *task_group_of(struct task_struct *p)
 	return memio_css_cgroup(task_css_check(p, memio_cgrp_id, true));
 }
 
-/*
- * Whose the bytes are of a task that is no owner. One that exits stays in a group that the
- * controller is taken from, which has given up its own then.
+/**
+ * memio_group_owner - whose the bytes are of a group's task that is no owner
+ * @g:	the group. A task that exits stays in one that the controller is taken from, which has
+ *	given up its id then
+ *
+ * Context: any, in an RCU read-side critical section or with interrupts off.
+ * Return: the group's id, which may be in tags from now on.
  */
-static u32 group_owner(struct memio_cgroup *g)
+u32 memio_group_owner(struct memio_cgroup *g)
 {
 	while (unlikely(css_is_dying(&g->css)) && memio_cgroup_parent(g))
 		g = memio_cgroup_parent(g);
+	if (!READ_ONCE(g->owner_named))
+		WRITE_ONCE(g->owner_named, true);
 	return g->owner;
 }
 
@@ -404,7 +488,7 @@ u32 __memio_task_owner(struct task_struct *p)
 		/* To ask too early is no failure, or it would never be time again. */
 		if (!exiting && !early)
 			WRITE_ONCE(g->try_again, jiffies + MEMIO_AGAIN);
-		id = group_owner(g);
+		id = memio_group_owner(g);
 	}
 	raw_spin_unlock_irqrestore(&owners_lock, flags);
 	rcu_read_unlock();
@@ -438,20 +522,29 @@ bool memio_owner_alike(u32 a, u32 b)
 	return alike;
 }
 
-/* A task's account for a device; NULL: no memory. */
-static struct memio_account *account(struct memio_sums *s, struct memio_device *dev)
+/* A task's account for a device; NULL: there is none. */
+static struct memio_account *account(struct memio_sums *s, const struct memio_device *dev)
 {
-	struct memio_account *a, *new;
-	unsigned long flags;
+	struct memio_account *a;
 
-	/* Pairs with the release below. */
+	/* Pairs with the release in make_account(). */
 	for (a = smp_load_acquire(&s->accounts); a; a = smp_load_acquire(&a->next))
 		if (a->dev == dev)
 			return a;
+	return NULL;
+}
 
-	new = kzalloc(sizeof(*new), GFP_ATOMIC | __GFP_NOWARN);
+/* Makes one, if there is memory. It is @g's. In RCU's read side, without raw locks */
+static void make_account(struct memio_sums *s, struct memio_device *dev, struct memio_cgroup *g)
+{
+	struct mem_cgroup *old = set_active_memcg(memio_memory_of(g));
+	struct memio_account *a, *new;
+	unsigned long flags;
+
+	new = kzalloc(sizeof(*new), GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
+	set_active_memcg(old);
 	if (!new)
-		return NULL;
+		return;
 	memio_meter_init(&new->meter);
 	new->dev = dev;
 
@@ -461,13 +554,12 @@ static struct memio_account *account(struct memio_sums *s, struct memio_device *
 			break;
 	if (!a) {
 		new->next = s->accounts;
-		/* Pairs with the acquire above: it is complete. */
+		/* Pairs with the acquire in account(): it is complete. */
 		smp_store_release(&s->accounts, new);
-		swap(a, new);
+		new = NULL;
 	}
 	raw_spin_unlock_irqrestore(&s->lock, flags);
 	kfree(new);
-	return a;
 }
 
 /*
@@ -502,11 +594,34 @@ struct memio_cgroup *memio_owner_group(u32 id)
 }
 
 /**
+ * memio_owner_prepare - see to it that an owner and its groups can be charged with a device
+ * @id:		the owner; an id that names nobody is the root's
+ * @dev:	the device
+ *
+ * Context: any in which memory can be had: no raw locks, and no interrupt that never has a thread.
+ */
+void memio_owner_prepare(u32 id, struct memio_device *dev)
+{
+	struct memio_cgroup *g;
+	struct memio_sums *s;
+
+	rcu_read_lock();
+	g = charged(id, &s);
+	if (s && !account(s, dev))
+		make_account(s, dev, g);
+	for (; g; g = memio_cgroup_parent(g))
+		memio_cgroup_prepare(g, dev);
+	rcu_read_unlock();
+}
+
+/**
  * memio_owner_charge - charge an owner and its groups
  * @id:		the owner; an id that names nobody is the root's
  * @dev:	the device
  * @window:	as in memio_meter_add()
  * @io:		the bytes
+ *
+ * Allocates nothing: memio_owner_prepare() has.
  *
  * Context: any, with interrupts off.
  */
@@ -566,7 +681,7 @@ u32 memio_task_or_group(struct task_struct *p)
 {
 	u32 id = READ_ONCE(p->memio_owner);
 
-	return id ?: group_owner(task_group_of(p));
+	return id ?: memio_group_owner(task_group_of(p));
 }
 
 /* Makes a task an owner, if it has to be. Returns false if that was not possible. */
@@ -719,6 +834,21 @@ void memio_task_update(struct task_struct *p)
 
 /* ---- the end of an owner ---- */
 
+/* What stocks still hold of a thread's is going to be charged to all dead threads'. */
+static void prepare_dead(struct memio_owner *o, struct signal_struct *sig)
+{
+	/* Pairs with the release in join_dead(). */
+	struct memio_sums *past = smp_load_acquire(&sig->memio);
+	struct memio_account *a;
+
+	if (!past)
+		return;
+	/* Pairs with the release in make_account(). */
+	for (a = smp_load_acquire(&o->sums->accounts); a; a = smp_load_acquire(&a->next))
+		if (!account(past, a->dev))
+			make_account(past, a->dev, rcu_dereference(o->home->group));
+}
+
 /**
  * __memio_exit - a task with an owner is gone
  * @p:	the task
@@ -736,6 +866,9 @@ void __memio_exit(struct task_struct *p)
 	if (p == current)
 		memio_cpu_sync();
 	rcu_read_lock();
+	o = memio_owner(p->memio_owner);
+	if (o && o->sums && !thread_group_leader(p))
+		prepare_dead(o, p->signal);
 	raw_spin_lock_irqsave(&owners_lock, flags);
 	o = memio_owner(p->memio_owner);
 	if (o && o->sums) {
@@ -765,46 +898,79 @@ void memio_signal_free(struct signal_struct *sig)
 	raw_spin_unlock_irqrestore(&owners_lock, flags);
 }
 
-static void add_dying(struct memio_sums *past, void (*add)(void *arg, struct memio_sums *s),
-		      void *arg)
+/**
+ * memio_read_begin - read what a process's threads have moved, the dead ones among them
+ * @sig:	the process's, which the caller holds
+ *
+ * What its dead threads have left stays where it is until memio_read_end().
+ *
+ * Context: process, may sleep.
+ * Return: the number of this reading; 0: the current task is to be killed.
+ */
+u64 memio_read_begin(struct signal_struct *sig)
 {
-	struct memio_sums *s;
+	static atomic64_t number = ATOMIC64_INIT(0);
+	struct reading *r = reading_of(sig);
 
-	add(arg, past);
-	hlist_for_each_entry_rcu(s, &past->dying, dead)
-		add(arg, s);
+	if (mutex_lock_killable(&r->mutex))
+		return 0;
+	scoped_guard(raw_spinlock_irqsave, &r->lock)
+		r->now = sig;
+	return atomic64_inc_return(&number);
+}
+
+/**
+ * memio_read_end - and that is all
+ * @sig:	the process's
+ *
+ * Context: process, may sleep.
+ */
+void memio_read_end(struct signal_struct *sig)
+{
+	struct reading *r = reading_of(sig);
+	struct memio_sums *s, *next;
+	struct llist_node *later;
+
+	scoped_guard(raw_spinlock_irqsave, &r->lock) {
+		r->now = NULL;
+		later = llist_del_all(&r->later);
+	}
+	llist_for_each_entry_safe(s, next, later, later) {
+		add_sums_rcu(&s->rcu);
+		cond_resched();
+	}
+	mutex_unlock(&r->mutex);
 }
 
 /**
  * memio_dead_threads - go through what the dead threads of a process have moved
  * @sig:	the process's
- * @locked:	it has to succeed: what the dead have left is not put together meanwhile
+ * @reading:	from memio_read_begin(): what that has seen already is left out
  * @add:	called for what one of them has, or several together
  * @arg:	for @add
  *
- * No lock is held for that which an exit waits for: there may be thousands.
- *
- * Context: process, in an RCU read-side critical section; @locked: with interrupts off.
- * Return: false if some may have been left out, or have been taken twice.
+ * Context: process, may sleep.
  */
-bool memio_dead_threads(struct signal_struct *sig, bool locked,
+void memio_dead_threads(struct signal_struct *sig, u64 reading,
 			void (*add)(void *arg, struct memio_sums *s), void *arg)
 {
 	/* Pairs with the release in join_dead(). */
-	struct memio_sums *past = smp_load_acquire(&sig->memio);
-	unsigned int seq;
+	struct memio_sums *past = smp_load_acquire(&sig->memio), *s;
+	unsigned int n = 0;
 
 	if (!past)
-		return true;
-	if (locked) {
-		raw_spin_lock(&past->joining);
-		add_dying(past, add, arg);
-		raw_spin_unlock(&past->joining);
-		return true;
+		return;
+	if (past->seen != reading)
+		add(arg, past);
+	past->seen = reading;
+	/* Others may come, to the beginning; nobody goes. */
+	hlist_for_each_entry_rcu(s, &past->dying, dead, true) {
+		if (s->seen != reading)
+			add(arg, s);
+		s->seen = reading;
+		if (!(++n % MEMIO_BATCH))
+			cond_resched();
 	}
-	seq = read_seqcount_begin(&past->joined);
-	add_dying(past, add, arg);
-	return !read_seqcount_retry(&past->joined, seq);
 }
 
 /**
@@ -861,29 +1027,41 @@ out:
  * memio_owner_init_group - make a group an owner
  * @g:	the group
  *
+ * If there is no id left it has that of the group above.
+ *
  * Context: process, may sleep.
  * Return: 0, or -ENOMEM.
  */
 int memio_owner_init_group(struct memio_cgroup *g)
 {
-	struct memio_owner *o = alloc_owner(NULL, GFP_KERNEL);
-	bool settled = false;
+	struct memio_owner *o = alloc_owner(NULL, GFP_KERNEL_ACCOUNT);
+	struct memio_cgroup *parent = memio_cgroup_parent(g);
+	bool settled;
 
-	g->home = kzalloc(sizeof(*g->home), GFP_KERNEL);
-	if (o && g->home) {
-		RCU_INIT_POINTER(g->home->group, g);
-		scoped_guard(raw_spinlock_irqsave, &owners_lock) {
-			settled = settle(o, g);
-			if (settled)
-				list_add_tail(&g->home->list, &g->homes);
-		}
-	}
-	if (!settled) {
+	g->home = kzalloc(sizeof(*g->home), GFP_KERNEL_ACCOUNT);
+	if (!o || !g->home) {
 		kfree(g->home);
 		kfree(o);
 		return -ENOMEM;
 	}
-	g->owner = o->id;
+	RCU_INIT_POINTER(g->home->group, g);
+	/* The group has it until it goes offline, with an owner of its own or without. */
+	g->home->owners = 1;
+	scoped_guard(raw_spinlock_irqsave, &owners_lock) {
+		settled = settle(o, g);
+		list_add_tail(&g->home->list, &g->homes);
+	}
+	if (settled) {
+		g->owner = o->id;
+		return 0;
+	}
+	kfree(o);
+	/* The root is the first of all. */
+	if (parent) {
+		scoped_guard(rcu)
+			g->owner = memio_group_owner(parent);
+		memio_event(g, MEMIO_EV_NO_SLOT, 1);
+	}
 	return 0;
 }
 
@@ -900,13 +1078,28 @@ void memio_owner_offline_group(struct memio_cgroup *g)
 {
 	struct memio_cgroup *parent = memio_cgroup_parent(g);
 	struct memio_home *home;
+	struct memio_owner *o;
 
 	rcu_read_lock();
 	scoped_guard(raw_spinlock_irqsave, &owners_lock) {
+		o = memio_owner(g->owner);
+		/* It may have had none of its own. */
+		if (o && o->home != g->home)
+			o = NULL;
+		if (!--g->home->owners) {
+			list_del(&g->home->list);
+			kfree_rcu(g->home, rcu);
+		}
 		list_for_each_entry(home, &g->homes, list)
 			rcu_assign_pointer(home->group, parent);
 		list_splice_tail_init(&g->homes, &parent->homes);
-		retire(memio_owner(g->owner));
+		if (o && READ_ONCE(g->owner_named)) {
+			retire(o);
+		} else if (o) {
+			/* Nobody can have it in a tag: others need not wait for it. */
+			memio_ids_free(&owner_ids, o->id);
+			call_rcu(&o->rcu, free_owner_rcu);
+		}
 	}
 	rcu_read_unlock();
 	schedule_delayed_work(&reap_work, MEMIO_QUARANTINE);
@@ -944,4 +1137,8 @@ void memio_owner_init(void)
 	unsigned int slots = clamp(memio_max_owners, 64U, (unsigned int)MEMIO_SLOTS);
 
 	memio_ids_init(&owner_ids, slots, min(slots / 4, MEMIO_MIN_FREE));
+	for (int i = 0; i < ARRAY_SIZE(readings); i++) {
+		mutex_init(&readings[i].mutex);
+		raw_spin_lock_init(&readings[i].lock);
+	}
 }

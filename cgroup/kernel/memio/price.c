@@ -50,7 +50,7 @@
 /* Less than what it takes to come round, and more than any processor is stopped for */
 #define MEMIO_AHEAD	BIT(20)
 
-struct memio_pricelist memio_prices[MEMIO_PACKAGES];
+struct memio_pricelist memio_prices[MEMIO_PACKAGES + 1];
 
 static bool is_sampled(u32 window)
 {

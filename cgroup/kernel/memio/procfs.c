@@ -38,6 +38,9 @@
 
 #include "internal.h"
 
+/* Threads that are looked at in a row */
+#define THREADS		64
+
 /* The sums and rates of a device, or of all. */
 struct line {
 	struct memio_bytes sum;
@@ -62,18 +65,11 @@ static void add_cpu(struct report *r, struct memio_sums *s)
 	r->cpu.sum.write += atomic64_read(&s->cpu_write);
 }
 
-static void update_task(struct task_struct *p, u64 now)
-{
-	struct memio_owner *o;
-
-	rcu_read_lock();
-	o = memio_owner(READ_ONCE(p->memio_owner));
-	if (o && o->sums)
-		memio_owner_update(o, now);
-	rcu_read_unlock();
-}
-
-static void add_task(struct report *r, struct task_struct *p)
+/*
+ * Brings a task's rates up to date, and adds them and its sums, unless this reading of a process
+ * has them already (0: it is not one of a process). In RCU's read side.
+ */
+static void add_task(struct report *r, struct task_struct *p, u64 reading, u64 now)
 {
 	struct memio_account *a;
 	struct memio_owner *o;
@@ -82,12 +78,17 @@ static void add_task(struct report *r, struct task_struct *p)
 	struct line *line;
 	u64 ns;
 
-	rcu_read_lock();
 	o = memio_owner(READ_ONCE(p->memio_owner));
 	if (!o || !o->sums)
-		goto out;
+		return;
 
 	s = o->sums;
+	if (reading) {
+		if (s->seen == reading)
+			return;
+		s->seen = reading;
+	}
+	memio_owner_update(o, now);
 	raw_spin_lock_irqsave(&s->lock, flags);
 	ns = s->at_ns[0] ? s->at_ns[1] - s->at_ns[0] : 0;
 	r->window_ns = max(r->window_ns, ns);
@@ -106,8 +107,6 @@ static void add_task(struct report *r, struct task_struct *p)
 		line->bps[3] += rate(a->at[0].write, a->at[1].write, ns);
 	}
 	raw_spin_unlock_irqrestore(&s->lock, flags);
-out:
-	rcu_read_unlock();
 }
 
 static void add_dead(void *arg, struct memio_sums *s)
@@ -126,43 +125,61 @@ static void add_dead(void *arg, struct memio_sums *s)
 	}
 }
 
-/* All threads, from the beginning. False: see memio_dead_threads(). */
-static bool add_threads(struct report *r, struct signal_struct *sig, bool locked)
+/*
+ * All threads, some at a time. If the last of these is gone afterwards, again from the beginning:
+ * those that this reading has seen are passed over.
+ */
+static int add_threads(struct report *r, struct signal_struct *sig, u64 reading, u64 now)
 {
-	struct task_struct *t;
+	struct task_struct *t, *last = NULL;
+	unsigned int n;
 
-	memset(r, 0, sizeof(*r));
-	__for_each_thread(sig, t)
-		add_task(r, t);
-	return memio_dead_threads(sig, locked, add_dead, r);
+	do {
+		rcu_read_lock();
+		if (last && pid_alive(last))
+			t = __next_thread(last);
+		else
+			t = list_first_or_null_rcu(&sig->thread_head, struct task_struct,
+						   thread_node);
+		if (last)
+			put_task_struct(last);
+		last = NULL;
+		for (n = 0; t && !last; t = __next_thread(t)) {
+			add_task(r, t, reading, now);
+			if (++n == THREADS)
+				last = get_task_struct(t);
+		}
+		rcu_read_unlock();
+		cond_resched();
+		if (last && fatal_signal_pending(current)) {
+			put_task_struct(last);
+			return -EINTR;
+		}
+	} while (last);
+	return 0;
 }
 
 /*
- * As /proc/PID/io: if a thread goes from the list to signal->memio meanwhile, once more, and in
- * the end with the lock that keeps them from it. That is held, with interrupts off, as long as
- * it takes to add up what all have; whatever else there is to do is done before.
+ * The living first, then the dead: a thread that dies meanwhile is among these before it is none
+ * of the former any more (see "Reading a process" in owner.c). Exits hold stats_lock while they
+ * do the one and the other, so who is seen to be gone is seen to be dead with that lock, too. It
+ * is held for nothing else.
  */
-static void add_process(struct report *r, struct task_struct *p, u64 now)
+static int add_process(struct report *r, struct task_struct *p, u64 now)
 {
 	struct signal_struct *sig = p->signal;
-	struct task_struct *t;
-	unsigned long flags;
-	unsigned int seq;
-	int tries = 3;
+	u64 reading = memio_read_begin(sig);
+	int ret;
 
-	rcu_read_lock();
-	__for_each_thread(sig, t)
-		update_task(t, now);
-	do {
-		seq = read_seqbegin(&sig->stats_lock);
-		if (add_threads(r, sig, false) && !read_seqretry(&sig->stats_lock, seq))
-			goto out;
-	} while (--tries);
-	read_seqlock_excl_irqsave(&sig->stats_lock, flags);
-	add_threads(r, sig, true);
-	read_sequnlock_excl_irqrestore(&sig->stats_lock, flags);
-out:
-	rcu_read_unlock();
+	if (!reading)
+		return -EINTR;
+	ret = add_threads(r, sig, reading, now);
+	read_seqlock_excl_irq(&sig->stats_lock);
+	read_sequnlock_excl_irq(&sig->stats_lock);
+	if (!ret)
+		memio_dead_threads(sig, reading, add_dead, r);
+	memio_read_end(sig);
+	return ret;
 }
 
 static void add_line(struct line *sum, const struct line *line)
@@ -207,10 +224,12 @@ static int membw_show(struct seq_file *m, struct task_struct *task, bool whole)
 	memio_stock_drain_read();
 	now = local_clock();
 	if (whole) {
-		add_process(r, task, now);
+		ret = add_process(r, task, now);
+		if (ret)
+			goto free;
 	} else {
-		update_task(task, now);
-		add_task(r, task);
+		guard(rcu)();
+		add_task(r, task, 0, now);
 	}
 
 	seq_printf(m, "source %s\nestimator %s\nvalid %d\nwindow_us %llu\nupdated_ns %llu\n\n",
@@ -233,6 +252,7 @@ static int membw_show(struct seq_file *m, struct task_struct *task, bool whole)
 	add_line(&total, &r->cpu);
 	seq_puts(m, "total");
 	show_line(m, &total);
+free:
 	kvfree(r);
 out:
 	up_read(&task->signal->exec_update_lock);

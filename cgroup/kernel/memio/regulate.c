@@ -33,7 +33,8 @@
  * One that comes to be active is not stopped until rates are worked out again, which
  * a work item does, soon, and it has what it takes to be stopped, which takes memory.
  *
- * Locking: memio_limit_mutex for what is written to files, and for rates. all.lock for the
+ * Locking: guaranteed_mutex for switching it on and off, which waits for grace periods and the
+ * patching of code. memio_limit_mutex for what is written to files, and for rates. all.lock for the
  * pool of all groups; it nests in all others, as that of a line. Neither is taken with the
  * other.
  */
@@ -46,6 +47,7 @@
 #include <linux/ktime.h>
 #include <linux/log2.h>
 #include <linux/memio_stop.h>
+#include <linux/mutex.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
@@ -55,6 +57,8 @@
 
 #define MEMIO_REBALANCE_PART	10	/* of a CPU's time, at most */
 #define MEMIO_REBALANCE_NS_MAX	(100ULL * NSEC_PER_MSEC)
+
+static DEFINE_MUTEX(guaranteed_mutex);
 
 /* What each package's memory gives; 0: nobody knows, and so nothing is shared. */
 static u64 guaranteed;
@@ -451,16 +455,20 @@ static void switch_off(void)
 {
 	struct memio_limits *l;
 
-	/* What groups there are is not asked any more: all shares are lifted. */
-	WRITE_ONCE(memio_regulated, false);
-	rebalance(false);
-	set_all(MEMIO_NO_LIMIT);
+	scoped_guard(mutex, &memio_limit_mutex) {
+		/* What groups there are is not asked any more: all shares are lifted. */
+		WRITE_ONCE(guaranteed, 0);
+		WRITE_ONCE(memio_regulated, false);
+		rebalance(false);
+		set_all(MEMIO_NO_LIMIT);
+	}
 	/* Who has seen a share may still spend it. */
 	synchronize_rcu();
-	list_for_each_entry(l, &memio_all_limits, list)
-		memio_limit_lifted(l);
+	scoped_guard(mutex, &memio_limit_mutex)
+		list_for_each_entry(l, &memio_all_limits, list)
+			memio_limit_lifted(l);
 	WRITE_ONCE(all.free_until, 0);
-	static_branch_dec(&memio_limit_key);
+	memio_limit_key_put();
 }
 
 /**
@@ -474,16 +482,19 @@ int memio_guaranteed_set(u64 bps)
 {
 	if (bps > MEMIO_RATE_MAX / memio_packages())
 		return -ERANGE;
-	guard(mutex)(&memio_limit_mutex);
-	WRITE_ONCE(guaranteed, bps);
+	guard(mutex)(&guaranteed_mutex);
 	if (!bps) {
 		if (memio_regulated)
 			switch_off();
 		return 0;
 	}
+	if (!memio_regulated)
+		static_branch_inc(&memio_limit_key);
+	guard(mutex)(&memio_limit_mutex);
+	WRITE_ONCE(guaranteed, bps);
 	set_all(bps * memio_packages());
 	if (!memio_regulated) {
-		static_branch_inc(&memio_limit_key);
+		memio_limits_everywhere();
 		WRITE_ONCE(memio_regulated, true);
 		memio_limits_work_now();
 	}

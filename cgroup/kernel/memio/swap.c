@@ -40,7 +40,31 @@ u32 memio_swap_owner(struct folio *folio, u32 id)
 	g = group_of(folio);
 	o = memio_owner(id);
 	if (!o || rcu_dereference(o->home->group) != g)
-		id = g ? g->owner : 0;
+		id = g ? memio_group_owner(g) : 0;
 	rcu_read_unlock();
 	return id;
+}
+
+/**
+ * memio_memory_of - whose memory it is that accounts of a group take
+ * @g:	the group
+ *
+ * Context: in an RCU read-side critical section.
+ * Return: the group's memory cgroup, or that of the nearest one above.
+ */
+struct mem_cgroup *memio_memory_of(struct memio_cgroup *g)
+{
+	return mem_cgroup_from_css(cgroup_e_css(g->css.cgroup, &memory_cgrp_subsys));
+}
+
+/**
+ * memio_get_memory_of - as memio_memory_of(), with a reference
+ * @g:	the group
+ *
+ * Context: any.
+ * Return: the memory cgroup, for mem_cgroup_put().
+ */
+struct mem_cgroup *memio_get_memory_of(struct memio_cgroup *g)
+{
+	return mem_cgroup_from_css(cgroup_get_e_css(g->css.cgroup, &memory_cgrp_subsys));
 }

@@ -17,10 +17,10 @@
  * What a task in limbo is
  *
  * Its state is TASK_RUNNING and p->on_rq is TASK_ON_RQ_QUEUED: for the core of the scheduler it
- * is runnable and just does not get a CPU. Its entity is not queued, p->se.on_rq is 0.
- * For a task of the fair class whose run queue is locked this is the case at no
- * other time, so it is what tells that a task is in limbo, and there is no flag that could
- * contradict it. Nor is there a list head: se.group_node links tasks that are queued.
+ * is runnable and just does not get a CPU. Its entity is not queued, and p->memio_limbo is set.
+ * The flag is memio's own, as others may take a task's entity off the run queue as well (from
+ * 6.18 on the bandwidth of CFS groups does). It changes with the run queue's lock alone, together
+ * with the list. The list links se.group_node, which otherwise links tasks that are queued.
  *
  * A dequeue with DEQUEUE_SPECIAL is never delayed. sched_delayed is for
  * tasks that sleep, and is cleared when they wake: a task that runs does not have it.
@@ -62,6 +62,21 @@
  * the first is called after the group is marked: if it doesn't see the task, the
  * switch to it comes later and sees the mark.
  *
+ * Which CPUs are concerned
+ *
+ * With hundreds of CPUs a stop that looks at each takes tens of microseconds, in an interrupt, a
+ * thousand times a second. So limits remember the CPUs where tasks of their group have run
+ * (memio_limits.cpus): a switch to such a task adds its CPU, and so does a move to the group. A
+ * stop looks at these alone, and removes those on which the group does not run at the moment. A
+ * release goes to the CPUs on which tasks wait (memio_limits.waiting).
+ *
+ * A few at a time
+ *
+ * A thousand threads that share a small limit would all run, for what the first of them spends
+ * at once, and stop again: none of their own time is charged to any budget. So a release lets
+ * MEMIO_WAKE tasks go on each CPU, those that have waited longest. While there is something left
+ * to spend a quarter of a period later, it lets go twice as many, and so on.
+ *
  * Nobody is left behind
  *
  * A task puts itself into limbo and then looks once more whether its group is stopped, and
@@ -86,7 +101,11 @@
  * group waits for its group: asleep, as it holds the inode's lock and keeps the file system from
  * being frozen. What ends it is somebody who wants to kill, stop, freeze or trace the task, or
  * to freeze the file system, or the machine; then the system call goes on, which is debt. Each
- * stop is waited for once, and for ten seconds at most, then there is a folio.
+ * stop is waited for once, and for MEMIO_DIRTY_NS_MAX at most, then there is a folio: no longer
+ * than balance_dirty_pages() would have it wait, as another task that writes to the file, which
+ * need not have a limit, waits for the lock. So a call that writes N folios takes N * 200 ms at
+ * most, and so long does another task wait for the file at most. What the call moves
+ * beyond the limit is its burst, and the debt that the task pays before it is in user mode again.
  *
  * That is only for who holds no locks but the file's (BDP_DATA): who writes from memory of his
  * own, not from a pipe, and stores in user mode. A page fault in a system call may be with
@@ -99,11 +118,7 @@
  * until it comes by the scheduler, which look() sees to every ten seconds. The time in limbo
  * is CPU pressure in the task's pressure files, as it is for tasks that CFS groups' bandwidth
  * stops; memory pressure it is not. What a task asks for
- * by uclamp stays in the run queue's account. Who lets a group go enqueues all its tasks,
- * one CPU after the other, with interrupts off: some microseconds for each, which
- * thousands of threads make milliseconds. Who stops one looks at what each CPU runs, with
- * its run queue's lock, whether or not the group has ever been there: with hundreds of CPUs that
- * is tens of microseconds for each stop.
+ * by uclamp stays in the run queue's account.
  */
 
 #include <linux/cgroup.h>
@@ -121,10 +136,10 @@
 #include "internal.h"
 #include "limit.h"
 
-/* How often who waits with locks looks around; as balance_dirty_pages() (MAX_PAUSE) */
-#define MEMIO_DIRTY_LOOK_NS	(200ULL * NSEC_PER_MSEC)
-/* For how long, for a folio: others wait for the locks. */
-#define MEMIO_DIRTY_NS_MAX	(10ULL * NSEC_PER_SEC)
+/* For how long a task waits with locks, for a folio; as balance_dirty_pages() (MAX_PAUSE) */
+#define MEMIO_DIRTY_NS_MAX	(200ULL * NSEC_PER_MSEC)
+/* Tasks that are let go with interrupts off */
+#define MEMIO_RELEASE_BATCH	32
 
 DEFINE_STATIC_KEY_FALSE(memio_limit_key);
 
@@ -150,18 +165,29 @@ static struct memio_limits *stopped_by(struct task_struct *p)
 	return NULL;
 }
 
-/* See above. With the run queue's lock. */
-static bool in_limbo(struct task_struct *p)
-{
-	return p->sched_class == &fair_sched_class && task_on_rq_queued(p) && !p->se.on_rq;
-}
-
 /* The clock is up to date. */
 static void leave_limbo(struct rq *rq, struct task_struct *p)
 {
 	list_del_init(&p->se.group_node);
+	WRITE_ONCE(p->memio_limbo, false);
 	p->sched_class->enqueue_task(rq, p, ENQUEUE_WAKEUP | ENQUEUE_NOCLOCK);
 	wakeup_preempt(rq, p, 0);
+}
+
+/**
+ * memio_can_be_stopped - whether a task stops when its group has spent its limit
+ * @p:	the task, one that returns to user mode
+ *
+ * Context: any.
+ * Return: true if it is of the fair class, or will be when it is not boosted any more.
+ */
+bool memio_can_be_stopped(struct task_struct *p)
+{
+#ifdef CONFIG_SCHED_CLASS_EXT
+	if (READ_ONCE(p->sched_class) == &ext_sched_class)
+		return false;
+#endif
+	return fair_policy(READ_ONCE(p->policy));
 }
 
 enum outcome { STOPPED, CHANGED, NOT_STOPPED };
@@ -183,7 +209,9 @@ static enum outcome enter_limbo(void)
 
 	update_rq_clock(rq);
 	p->sched_class->dequeue_task(rq, p, DEQUEUE_SLEEP | DEQUEUE_SPECIAL | DEQUEUE_NOCLOCK);
-	list_add_tail(&p->se.group_node, per_cpu_ptr(l->limbo, cpu_of(rq)));
+	list_add_tail(&p->se.group_node, &per_cpu_ptr(l->limbo, cpu_of(rq))->stopped);
+	WRITE_ONCE(p->memio_limbo, true);
+	cpumask_set_cpu(cpu_of(rq), l->waiting);
 	smp_mb(); /* see "Nobody is left behind" */
 	if (stopped_by(p) == l && !signal_pending(p)) {
 		resched_curr(rq);
@@ -244,22 +272,12 @@ out:
  * memio_is_stopped - whether a task waits in limbo
  * @p:	the task
  *
- * Context: any; neither a run queue's lock nor p->pi_lock must be held.
+ * Context: any.
  * Return: true if it does. Who waits in memio_dirty_wait() sleeps, and is not there.
  */
 bool memio_is_stopped(struct task_struct *p)
 {
-	struct rq_flags rf;
-	struct rq *rq;
-	bool stopped;
-
-	if (!memio_any_stopped())
-		return false;
-	rq = task_rq_lock(p, &rf);
-	stopped = in_limbo(p);
-	task_rq_unlock(rq, p, &rf);
-	__release(rq->lock); /* task_rq_unlock() does not say so to sparse */
-	return stopped;
+	return memio_limits_on() && memio_in_limbo(p);
 }
 
 /* Since when the current task's group is stopped, and when it should be over; 0: it isn't */
@@ -275,14 +293,14 @@ static u64 stopped_since(u64 *until)
 	return READ_ONCE(l->stopped_ns);
 }
 
-/* Sleeps in the state that was set until a stop should be over, at @until. */
-static void sleep_until(u64 until)
+/* Sleeps in the state that was set until a stop should be over, at @until; not beyond @most. */
+static void sleep_until(u64 until, u64 most)
 {
-	u64 now = ktime_get_ns();
+	u64 now = ktime_get_ns(), least = now + memio_period_ns() / 4;
 	ktime_t wait;
 
 	/* Before the first look it is another stop's. */
-	until = clamp(until, now + memio_period_ns() / 4, now + MEMIO_DIRTY_LOOK_NS);
+	until = min(max(until, least), max(most, now));
 	wait = ns_to_ktime(until - now);
 	schedule_hrtimeout(&wait, HRTIMER_MODE_REL);
 }
@@ -306,7 +324,7 @@ static bool is_wanted(void)
 int __memio_dirty_wait(struct address_space *mapping, bool async)
 {
 	struct super_block *sb = mapping->host->i_sb;
-	u64 since, first = 0, until, begun = 0;
+	u64 since, first = 0, until, most = 0;
 
 	/* Who is not stopped elsewhere does not wait here. */
 	if (current->flags & (PF_KTHREAD | PF_EXITING) ||
@@ -324,11 +342,11 @@ int __memio_dirty_wait(struct address_space *mapping, bool async)
 			return -EAGAIN;
 		if (goes_on())
 			break;
-		begun = begun ?: ktime_get_ns();
-		if (ktime_get_ns() - begun >= MEMIO_DIRTY_NS_MAX)
+		most = most ?: ktime_get_ns() + MEMIO_DIRTY_NS_MAX;
+		if ((s64)(most - ktime_get_ns()) <= 0)
 			break;
 		__set_current_state(TASK_KILLABLE);
-		sleep_until(until);
+		sleep_until(until, most);
 	}
 	memio_cpu_goes_on();
 	return 0;
@@ -351,7 +369,7 @@ void memio_poller_wait(void)
 	u64 until;
 
 	if (stopped_since(&until))
-		sleep_until(until);
+		sleep_until(until, ktime_get_ns() + MEMIO_DIRTY_NS_MAX);
 	__set_current_state(TASK_RUNNING);
 	memio_cpu_goes_on();
 }
@@ -364,13 +382,39 @@ void __memio_flag(struct task_struct *p)
 	set_tsk_thread_flag(p, TIF_NOTIFY_RESUME);
 }
 
+/* A CPU where a task of these groups runs, for the next stop. In RCU's read side. */
+static bool has_cpu(struct memio_cgroup *g, int cpu)
+{
+	struct memio_limits *l;
+	bool stopped = false;
+
+	for (; g; g = memio_cgroup_parent(g)) {
+		l = memio_limits_of(g);
+		if (!l)
+			continue;
+		/* Mostly it is there, and then it is not written to. */
+		if (!cpumask_test_cpu(cpu, l->cpus))
+			cpumask_set_cpu(cpu, l->cpus);
+		stopped |= READ_ONCE(l->stopped_ns);
+	}
+	return stopped;
+}
+
+/* See memio_runs(). */
+void __memio_runs(struct task_struct *p)
+{
+	if (p->flags & PF_KTHREAD || is_idle_task(p))
+		return;
+	guard(rcu)();
+	if (has_cpu(group_of(p), smp_processor_id()))
+		set_tsk_thread_flag(p, TIF_NOTIFY_RESUME);
+}
+
 /* See memio_leave_limbo(). */
 bool __memio_leave_limbo(struct task_struct *p)
 {
-	/* p->on_rq may say already that it migrates. */
-	if (p->se.on_rq)
-		return false;
 	list_del_init(&p->se.group_node);
+	WRITE_ONCE(p->memio_limbo, false);
 	return true;
 }
 
@@ -388,11 +432,10 @@ void __memio_release(struct task_struct *p)
 	struct rq *rq;
 
 	smp_mb(); /* see "Nobody is left behind" */
-	if (READ_ONCE(p->sched_class) != &fair_sched_class || !READ_ONCE(p->on_rq) ||
-	    READ_ONCE(p->se.on_rq))
+	if (!memio_in_limbo(p))
 		return;
 	rq = task_rq_lock(p, &rf);
-	if (in_limbo(p)) {
+	if (memio_in_limbo(p)) {
 		update_rq_clock(rq);
 		leave_limbo(rq, p);
 	}
@@ -400,48 +443,87 @@ void __memio_release(struct task_struct *p)
 	__release(rq->lock); /* task_rq_unlock() does not say so to sparse */
 }
 
-static void empty_limbo(struct rq *rq, struct list_head *limbo)
+/* Lets @most tasks go, the first ones. Returns how many it were. With the run queue's lock. */
+static unsigned int let_some_go(struct rq *rq, struct list_head *list, unsigned int most)
 {
 	struct task_struct *p, *next;
+	unsigned int n = 0;
 
-	list_for_each_entry_safe(p, next, limbo, se.group_node)
+	list_for_each_entry_safe(p, next, list, se.group_node) {
+		if (n == most)
+			break;
 		leave_limbo(rq, p);
+		n++;
+	}
+	return n;
+}
+
+static bool is_empty(struct memio_limbo *limbo)
+{
+	return list_empty(&limbo->stopped) && list_empty(&limbo->going);
+}
+
+/* As memio_release_group(), on one CPU. */
+static bool release_cpu(struct memio_limits *l, int cpu, unsigned int most)
+{
+	struct memio_limbo *limbo = per_cpu_ptr(l->limbo, cpu);
+	struct rq *rq = cpu_rq(cpu);
+	unsigned int n, batch;
+	struct rq_flags rf;
+	bool left, first = true;
+
+	do {
+		rq_lock_irqsave(rq, &rf);
+		update_rq_clock(rq);
+		/* Those that stop meanwhile have had their turn. */
+		if (first)
+			list_splice_tail_init(&limbo->stopped, &limbo->going);
+		first = false;
+		batch = min(most, MEMIO_RELEASE_BATCH);
+		n = let_some_go(rq, &limbo->going, batch);
+		most -= n;
+		left = !list_empty(&limbo->going);
+		if (!left && list_empty(&limbo->stopped))
+			cpumask_clear_cpu(cpu, l->waiting);
+		rq_unlock_irqrestore(rq, &rf);
+	} while (left && most);
+	return left;
 }
 
 /**
  * memio_release_group - let those run that a group's limits have stopped
- * @l:	the limits; if it still is stopped by them they go back to limbo, not to user mode
+ * @l:		the limits; if it still is stopped by them they go back to limbo, not to user mode
+ * @most:	on each CPU no more than so many of them, those that have waited longest
  *
  * Context: any; no run queue's lock must be held. Turns interrupts off.
+ * Return: whether some are left.
  */
-void memio_release_group(struct memio_limits *l)
+bool memio_release_group(struct memio_limits *l, unsigned int most)
 {
-	struct list_head *limbo;
-	struct rq_flags rf;
-	struct rq *rq;
+	bool left = false;
 	int cpu;
 
 	smp_mb(); /* see "Nobody is left behind" */
-	for_each_possible_cpu(cpu) {
-		limbo = per_cpu_ptr(l->limbo, cpu);
-		if (list_empty(limbo))
-			continue;
-		rq = cpu_rq(cpu);
-		rq_lock_irqsave(rq, &rf);
-		update_rq_clock(rq);
-		empty_limbo(rq, limbo);
-		rq_unlock_irqrestore(rq, &rf);
-	}
+	for_each_cpu(cpu, l->waiting)
+		left |= release_cpu(l, cpu, most);
+	return left;
 }
 
 /* See memio_cpu_goes(). */
 void __memio_cpu_goes(struct rq *rq)
 {
+	struct memio_limbo *limbo;
 	struct memio_limits *l;
 
 	guard(rcu)();
-	list_for_each_entry_rcu(l, &memio_all_limits, list)
-		empty_limbo(rq, per_cpu_ptr(l->limbo, cpu_of(rq)));
+	list_for_each_entry_rcu(l, &memio_all_limits, list) {
+		limbo = per_cpu_ptr(l->limbo, cpu_of(rq));
+		if (is_empty(limbo))
+			continue;
+		let_some_go(rq, &limbo->going, UINT_MAX);
+		let_some_go(rq, &limbo->stopped, UINT_MAX);
+		cpumask_clear_cpu(cpu_of(rq), l->waiting);
+	}
 }
 
 static bool is_below(struct memio_cgroup *g, const struct memio_cgroup *above)
@@ -456,20 +538,36 @@ static bool is_below(struct memio_cgroup *g, const struct memio_cgroup *above)
  * memio_flag_running - a group is stopped: see to it that what runs now stops
  * @l:	the limits that it has spent
  *
+ * It comes to memio_stop(), which also has its CPU's counter looked at, see cpu.c.
+ *
  * Context: any; no run queue's lock must be held.
+ * Return: how many CPUs were looked at.
  */
-void memio_flag_running(struct memio_limits *l)
+unsigned int memio_flag_running(struct memio_limits *l)
 {
 	struct task_struct *p;
+	unsigned int n = 0;
+	struct rq_flags rf;
+	struct rq *rq;
 	int cpu;
 
 	guard(rcu)();
-	for_each_online_cpu(cpu) {
-		p = cpu_curr_snapshot(cpu);
+	for_each_cpu(cpu, l->cpus) {
+		rq = cpu_rq(cpu);
+		rq_lock_irqsave(rq, &rf);
+		p = rcu_dereference(rq->curr);
 		if (!(p->flags & PF_KTHREAD) && !is_idle_task(p) &&
-		    is_below(group_of(p), l->group))
+		    is_below(group_of(p), l->group)) {
+			memio_cpu_look(cpu);
 			set_notify_resume(p);
+		} else {
+			/* With the lock: a switch to one of the group's comes later. */
+			cpumask_clear_cpu(cpu, l->cpus);
+		}
+		rq_unlock_irqrestore(rq, &rf);
+		n++;
 	}
+	return n;
 }
 
 /**
@@ -480,9 +578,18 @@ void memio_flag_running(struct memio_limits *l)
  */
 void memio_throttle_moved(struct task_struct *p)
 {
+	int cpu;
+
 	if (!memio_limits_on() || p->flags & PF_KTHREAD)
 		return;
 	__memio_release(p);
-	/* It may run at the moment. */
+	/*
+	 * It may run at the moment, and for long. If it comes to another CPU after this look, the
+	 * switch there finds the new group: __memio_release() has a barrier, as the switch has.
+	 */
+	cpu = task_cpu(p);
+	scoped_guard(rcu)
+		has_cpu(group_of(p), cpu);
+	memio_cpu_look(cpu);
 	set_notify_resume(p);
 }

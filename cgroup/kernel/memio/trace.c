@@ -84,8 +84,8 @@
 
 #define TURNS_OF(size)	((size) / 4 + 16)	/* switches in a batch of so many records */
 
-/* Of files: what it takes is asked for in open(), by whoever can get there. */
-#define TRACE_MODE	0666
+/* Of files: who opens them needs, besides, what perf asks for */
+#define TRACE_MODE	0600
 
 /* An event stands for a line of the cache. */
 #define LINE		MEMIO_LINE_BYTES
@@ -760,13 +760,19 @@ static struct memio_trace *ring_begin(unsigned int cpu)
 	return ERR_PTR(ret);
 }
 
+/* As perf asks, of events of a CPU that count the kernel as well, whatever is set for perf */
+static int trace_allowed(void)
+{
+	return perfmon_capable() ? perf_allow_kernel() : -EACCES;
+}
+
 static int ring_open(struct inode *inode, struct file *file)
 {
 	struct memio_trace *t;
-	int ret;
+	int ret = trace_allowed();
 
-	if (!perfmon_capable())
-		return -EACCES;
+	if (ret)
+		return ret;
 	if (!current->mm)
 		return -EINVAL;
 	ret = turns_begin();
@@ -990,8 +996,10 @@ static int settings_show(struct seq_file *m, void *unused)
 
 static int settings_open(struct inode *inode, struct file *file)
 {
-	if (file->f_mode & FMODE_WRITE && !perfmon_capable())
-		return -EACCES;
+	int ret = file->f_mode & FMODE_WRITE ? trace_allowed() : 0;
+
+	if (ret)
+		return ret;
 	return single_open(file, settings_show, NULL);
 }
 

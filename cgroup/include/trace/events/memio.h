@@ -96,15 +96,17 @@ TRACE_EVENT_FN(memio_sample,
 
 /* A group has spent its limit; group is the inode of its directory. */
 TRACE_EVENT(memio_throttle,
-	TP_PROTO(u64 group),
-	TP_ARGS(group),
+	TP_PROTO(u64 group, unsigned int cpus),
+	TP_ARGS(group, cpus),
 	TP_STRUCT__entry(
 		__field(u64, group)
+		__field(unsigned int, cpus)
 	),
 	TP_fast_assign(
 		__entry->group = group;
+		__entry->cpus = cpus;
 	),
-	TP_printk("group=%llu", __entry->group)
+	TP_printk("group=%llu cpus=%u", __entry->group, __entry->cpus)
 );
 
 /* It runs again, after so long. */

@@ -502,6 +502,61 @@ MEMIO_TEST(disk, trap3_dirty_already)
 }
 
 /* What is never written has cost nothing. */
+/* One call of write(), of so many pages of a group that may write a quarter of one a second */
+#define SLOW	16
+
+static int write_slowly(const char *group, void *arg)
+{
+	struct memio *m = arg;
+	int fd = open(m->file, O_WRONLY);
+	void *data = calloc(SLOW, BLOCK);
+
+	*(int *)m->shared = getpid();
+	return fd < 0 || !data || write(fd, data, SLOW * BLOCK) != SLOW * BLOCK;
+}
+
+/*
+ * A task without a limit that writes to the same file waits for the inode's lock, and so for one
+ * that has a limit: for a fifth of a second for each page of its call at most, as for any disk
+ * that is slow. So much does the other write meanwhile, at the least.
+ * fails-on: 61c7c74
+ */
+MEMIO_TEST(disk, limit_and_logger)
+{
+	volatile int *writer = self->m.shared;
+	int fd = open(self->m.file, O_WRONLY | O_APPEND), status;
+	char limit[128];
+	double begun;
+	pid_t pid;
+
+	if (!self->m.pages)
+		SKIP(return, NO_PAGES);
+	ASSERT_LE(0, fd);
+	snprintf(limit, sizeof(limit), "%s rbps=1000", self->disk);
+	ASSERT_EQ(0, cg_write(self->a, "memio.limit", limit));
+	*writer = 0;
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(cg_run(self->a, write_slowly, &self->m));
+	while (!*writer)
+		usleep(1000);
+	/* It is at it. */
+	usleep(300000);
+	begun = seconds_now();
+	ASSERT_EQ(1, write(fd, "", 1));
+	/* 3.2 s, and as much again for a machine that is slow; without the bound more than 60 s */
+	EXPECT_GT(2 * SLOW * 0.2, seconds_now() - begun);
+	/* What it has written beyond its limit it owes before it is in user mode again. */
+	usleep(100000);
+	EXPECT_EQ(0, kill(*writer, 0));
+	snprintf(limit, sizeof(limit), "%s rbps=max", self->disk);
+	EXPECT_EQ(0, cg_write(self->a, "memio.limit", limit));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	close(fd);
+}
+
 MEMIO_TEST(disk, truncated)
 {
 	struct io write = io(&self->m, O_WRONLY | O_CREAT);

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -382,6 +383,90 @@ MEMIO_TEST(tasks, threads_end_while_read)
 	EXPECT_EQ(0, told->failed);
 	EXPECT_READS(1000, told->process);
 	EXPECT_SAME(own_group(a), told->process);
+}
+
+#define MANY	3000
+
+static atomic_int sleepers, reader_stops;
+
+static void *read_then_sleep(void *fd)
+{
+	if (!read_block(*(int *)fd))
+		_exit(1);
+	sleepers++;
+	while (!reader_stops)
+		usleep(100000);
+	return NULL;
+}
+
+static void *read_own(void *unused)
+{
+	while (!reader_stops)
+		own();
+	return NULL;
+}
+
+static void *end_at_once(void *fd)
+{
+	return read_block(*(int *)fd) ? NULL : fd;
+}
+
+/*
+ * Who reads a process of many threads does not keep others from exiting for as long as it takes:
+ * the longest that a thread takes to come and go meanwhile, in the best of five rounds, against
+ * a reading.
+ */
+static int many_threads(const char *group, void *fd)
+{
+	double begun, reading, longest, best = 1e9;
+	pthread_t thread, reader;
+	pthread_attr_t attr;
+	int i, round;
+	void *failed;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 64 * KIB);
+	for (i = 0; i < MANY; i++)
+		if (pthread_create(&thread, &attr, read_then_sleep, fd))
+			return 2;
+	for (i = 0; i < MEMIO_TIMEOUT && sleepers < MANY; i++)
+		sleep(1);
+	begun = seconds_now();
+	for (i = 0; i < 5; i++)
+		told->process = own();
+	reading = (seconds_now() - begun) / 5;
+	if (pthread_create(&reader, &attr, read_own, NULL))
+		return 3;
+	for (round = 0; round < 5; round++) {
+		longest = 0;
+		for (i = 0; i < 40; i++) {
+			begun = seconds_now();
+			if (pthread_create(&thread, &attr, end_at_once, fd) ||
+			    pthread_join(thread, &failed) || failed)
+				return 4;
+			if (seconds_now() - begun > longest)
+				longest = seconds_now() - begun;
+		}
+		if (longest < best)
+			best = longest;
+	}
+	told->later = own();
+	told->reads = reading * 1e6;
+	told->failed = best * 1e6;
+	_exit(0);
+}
+
+/* fails-on: 61c7c74 */
+MEMIO_TEST(tasks, many_threads_are_read)
+{
+	char *a = GROUP("a");
+
+	ASSERT_EQ(0, cg_run(a, many_threads, &self->fd));
+	ksft_print_msg("a reading takes %lu us, a thread %lu us at most meanwhile\n", told->reads,
+		       told->failed);
+	EXPECT_READS(MANY, told->process);
+	EXPECT_READS(MANY + 200, told->later);
+	EXPECT_LT(told->failed, told->reads / 2);
 }
 
 static void *outlive(void *fd)
