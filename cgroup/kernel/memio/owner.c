@@ -47,7 +47,6 @@
 #include <kunit/visibility.h>
 #include <linux/cgroup.h>
 #include <linux/cleanup.h>
-#include <linux/cpu.h>
 #include <linux/debugfs.h>
 #include <linux/jiffies.h>
 #include <linux/pid.h>
@@ -322,12 +321,8 @@ VISIBLE_IF_KUNIT bool memio_owner_reap(unsigned long quarantine)
 	raw_spin_unlock_irq(&owners_lock);
 
 	/* Nothing tags any more, but some CPU's stock may have what was tagged. */
-	if (!list_empty(&dead)) {
-		/* None is on its way out, with a stock that is not drained. */
-		cpus_read_lock();
+	if (!list_empty(&dead))
 		memio_stock_drain();
-		cpus_read_unlock();
-	}
 
 	raw_spin_lock_irq(&owners_lock);
 	while (!list_empty(&dead)) {
@@ -516,6 +511,7 @@ void memio_owner_charge(u32 id, struct memio_device *dev, u32 window,
 	struct memio_account *a;
 	struct memio_cgroup *g;
 	struct memio_sums *s;
+	bool below;
 
 	rcu_read_lock();
 	g = charged(id, &s);
@@ -527,8 +523,8 @@ void memio_owner_charge(u32 id, struct memio_device *dev, u32 window,
 			memio_event(g, MEMIO_EV_NO_SLOT, 1);
 	}
 	trace_memio_charge(id, dev->name, io->to, io->from + io->late);
-	for (; g; g = memio_cgroup_parent(g))
-		memio_cgroup_add(g, dev, window, io);
+	for (below = false; g; g = memio_cgroup_parent(g), below = true)
+		memio_cgroup_add(g, below, dev, window, io);
 	rcu_read_unlock();
 }
 
@@ -543,6 +539,7 @@ void memio_owner_charge_cpu(u32 id, const struct memio_cpu_bytes *b)
 {
 	struct memio_cgroup *g;
 	struct memio_sums *s;
+	bool below;
 
 	rcu_read_lock();
 	g = charged(id, &s);
@@ -550,8 +547,8 @@ void memio_owner_charge_cpu(u32 id, const struct memio_cpu_bytes *b)
 		atomic64_add(b->read, &s->cpu_read);
 		atomic64_add(b->write, &s->cpu_write);
 	}
-	for (; g; g = memio_cgroup_parent(g))
-		memio_cgroup_add_cpu(g, b);
+	for (below = false; g; g = memio_cgroup_parent(g), below = true)
+		memio_cgroup_add_cpu(g, below, b);
 	rcu_read_unlock();
 }
 
