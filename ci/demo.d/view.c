@@ -783,6 +783,11 @@ static void make_groups(void)
 	if (fd < 0 || write(fd, "+memio", 6) != 6)
 		die(CGROUP "/cgroup.subtree_control: +memio: %m: is this kernel a patched one?");
 	close(fd);
+	/* What CPUs read is counted without a limit, too. */
+	fd = open(CGROUP "/memio.cpu", O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, "on", 2) != 2)
+		die(CGROUP "/memio.cpu: %m");
+	close(fd);
 	for (g = 0; g < GROUPS; g++) {
 		snprintf(path, sizeof(path), CGROUP "/%s", groups[g].name);
 		if (mkdir(path, 0755) && errno != EEXIST)

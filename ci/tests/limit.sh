@@ -26,6 +26,7 @@ cg=/sys/fs/cgroup
 slot() { readlink -f /dev/disk/by-path/pci-0000:00:0$1.0* || :; }
 disk=$(slot 3) other=$(slot 4)
 echo +memio >$cg/cgroup.subtree_control
+echo on >$cg/memio.cpu
 echo 20000 >/sys/kernel/memio/period_us
 mkdir $cg/io $cg/cpu $cg/mix $cg/outer $cg/free $cg/evade
 for g in outer evade; do echo +memio >$cg/$g/cgroup.subtree_control; done
@@ -515,12 +516,13 @@ all_buffered() {
 
 	# without counters, as perf has pinned one before
 	echo "io bps=max" >$cg/dirt/memio.limit
-	echo 100 >/sys/kernel/memio/sample_hold_ms
+	echo never >/sys/kernel/memio/sampling
 	soon "nobody samples" "! grep -q armed=1 /sys/kernel/debug/memio/samples"
 	# another opcode than memio has in this box
 	perf stat -a -e uncore_cbox_0/event=0x35,umask=0x1,filter_opc=0x180/D -- sh -c ': >/tmp/counting; exec sleep 600' 2>/dev/null &
 	first=$!
 	while [ ! -e /tmp/counting ]; do sleep 0.1; done
+	echo auto >/sys/kernel/memio/sampling
 	echo "io bps=1000000" >$cg/dirt/memio.limit
 	disk_io dirt read 128k
 	soon "perf has the counters" "grep -qx 0 /sys/kernel/memio/valid"
@@ -535,7 +537,6 @@ all_buffered() {
 	yes "... or not at all, if so wanted" "[ $(event throttled) = $stopped ]"
 	yes "... $((sectors * 512)) bytes in 2 s" "[ $sectors -gt 8000 ]"
 	echo io >/sys/kernel/memio/without_counters
-	echo 5000 >/sys/kernel/memio/sample_hold_ms
 	end $first $pid
 }
 buffered() { all_buffered >"$out/buffered" 2>&1; }

@@ -38,8 +38,9 @@
  * own account is the root's. Direct IO is always its submitter's: pages that it takes from a
  * mapping may be under writeback for somebody else.
  *
- * Without memio at boot (memio=off) there is no page_ext, and all bytes are
- * the bios' submitters'.
+ * All that is with memio=tasks at boot. Without it there is no page_ext: what is written of
+ * the page cache is charged, page by page, to the group that the page's memory is charged to
+ * (memcg.c), and limits are charged then, not before.
  */
 
 #include <linux/bio.h>
@@ -57,7 +58,7 @@
 
 static bool need_page_owner(void)
 {
-	return memio_at_boot;
+	return memio_page_owners;
 }
 
 /* The owner of a dirty page, and PAGE_PAID */
@@ -76,7 +77,7 @@ struct page_ext_operations page_memio_ops = {
 /* Where a page's tag is kept; NULL: nowhere. To be put with page_ext_put(). */
 static u32 *page_tag(struct page *page, struct page_ext **ext)
 {
-	*ext = memio_at_boot ? page_ext_get(page) : NULL;
+	*ext = memio_page_owners ? page_ext_get(page) : NULL;
 	return *ext ? &((struct page_tag *)page_ext_data(*ext, &page_memio_ops))->owner : NULL;
 }
 
@@ -169,7 +170,7 @@ void __memio_folio_dirtied(struct folio *folio)
 	u32 owner = memio_current_owner();
 
 	/* Who puts a folio back, a flusher or who syncs, has not made it dirty. */
-	if (!owner || !memio_at_boot || current->memio_puts_back)
+	if (!owner || current->memio_puts_back)
 		return;
 	/* Then only a part of it is, and __memio_folio_range_dirtied() knows which. */
 	if (IS_ENABLED(CONFIG_FS_IOMAP) && folio_test_large(folio) && folio->mapping &&
@@ -183,7 +184,7 @@ void __memio_folio_range_dirtied(struct folio *folio, size_t off, size_t len)
 {
 	u32 owner = memio_current_owner();
 
-	if (owner && memio_at_boot)
+	if (owner)
 		range_dirtied(folio, off, len, owner, false);
 }
 
@@ -194,7 +195,7 @@ void __memio_folio_range_is_dirty(struct folio *folio, size_t off, size_t len)
 	u32 paid, *tag;
 	size_t i;
 
-	if (!owner || !memio_at_boot)
+	if (!owner)
 		return;
 	/* As it was, but for groups without a limit: for them it makes no difference. */
 	paid = memio_limits_on() && device_of(folio) ? PAGE_PAID : 0;
@@ -218,7 +219,7 @@ void __memio_folio_cleaned(struct folio *folio)
 	struct page_ext *ext;
 	u32 *at, tag;
 
-	if (!memio_at_boot || folio_test_dirty(folio) || folio_test_anon(folio))
+	if (folio_test_dirty(folio) || folio_test_anon(folio))
 		return;
 	for (i = 0; i < nr; i++) {
 		at = page_tag(folio_page(folio, i), &ext);
@@ -238,7 +239,7 @@ void __memio_folio_removed(struct folio *folio)
 	long i, nr = folio_nr_pages(folio);
 
 	/* Huge pages are never written, and there may be 262,144 in a folio. */
-	if (!memio_at_boot || folio_test_hugetlb(folio))
+	if (folio_test_hugetlb(folio))
 		return;
 	for (i = 0; i < nr; i++)
 		set_page_tag(folio_page(folio, i), 0);
@@ -249,7 +250,7 @@ void __memio_folio_moved(struct folio *to, struct folio *from)
 	long i, nr = folio_nr_pages(from);
 
 	/* Pages of memory that is not a file's have none. */
-	if (!memio_at_boot || folio_test_anon(from) || folio_test_hugetlb(from))
+	if (folio_test_anon(from) || folio_test_hugetlb(from))
 		return;
 	for (i = 0; i < nr; i++) {
 		set_page_tag(folio_page(to, i), page_tag_of(folio_page(from, i)));
@@ -274,6 +275,12 @@ static bool written_in_place(const struct folio *folio)
 	return mapping && mapping->host->i_sb->s_bdev;
 }
 
+/* Who has made a page dirty, and PAGE_PAID; its memory's group, where pages have no tag. */
+static u32 dirty_owner(struct page *page, struct folio *folio)
+{
+	return memio_page_owners ? page_tag_of(page) : memio_folio_owner(folio);
+}
+
 /*
  * Whose a bio is that is written for somebody else than its submitter; 0: it isn't. The root has
  * a name here, or what is nobody's would be whoever's comes by later.
@@ -289,9 +296,9 @@ static u32 written_for(struct bio *bio)
 	folio = page_folio(page);
 	if (folio_test_writeback(folio) && folio_test_swapcache(folio))
 		return memio_swap_owner(folio, memio_current_owner());
-	if (!memio_at_boot || !(folio_test_writeback(folio) || written_in_place(folio)))
+	if (!folio_test_writeback(folio) && !written_in_place(folio))
 		return 0;
-	return (page_tag_of(page) & ~PAGE_PAID) ?: memio_root.owner;
+	return (dirty_owner(page, folio) & ~PAGE_PAID) ?: memio_root.owner;
 }
 
 void __memio_bio_submit(struct bio *bio)
@@ -331,7 +338,7 @@ static u32 writer_of(struct page *page, struct bio *bio)
 	if (bio->bi_memio & MEMIO_BIO_DIRECT)
 		return memio_bio_owner(bio);
 	if (folio_test_writeback(folio) && folio->mapping && !folio_test_swapcache(folio))
-		return page_tag_of(page);
+		return dirty_owner(page, folio);
 	if (folio_test_writeback(folio) || !folio->mapping)
 		return page_tag_of(page) ?: memio_bio_owner(bio);
 	return memio_bio_owner(bio);
@@ -343,7 +350,7 @@ void __memio_bio_replaced(struct bio *bio, struct bio *src)
 	struct bio_vec t, f;
 	unsigned int len;
 
-	while (memio_at_boot && to.bi_size && from.bi_size) {
+	while (to.bi_size && from.bi_size) {
 		t = bio_iter_iovec(bio, to);
 		f = bio_iter_iovec(src, from);
 		len = min(t.bv_len, f.bv_len);
@@ -401,10 +408,10 @@ void __memio_bio_done(struct request *rq, struct bio *bio, unsigned int bytes)
 
 	if (!op_is_write(req_op(rq)))
 		charge_data(dev, memio_bio_owner(bio), 0, bytes);
-	else if (memio_at_boot)
-		written(dev, bio, bytes);
-	else
+	else if (bio->bi_memio & MEMIO_BIO_DIRECT)
 		charge_data(dev, memio_bio_owner(bio), bytes, 0);
+	else
+		written(dev, bio, bytes);
 }
 
 void __memio_descriptors(struct request *rq, unsigned int to, unsigned int from)

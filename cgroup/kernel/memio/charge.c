@@ -13,30 +13,37 @@
  *	64 KiB at 10 Gbit/s is every 52 us: with 800 packets in one, what
  *	happens at the flush (some 100 ns) is 0.1 ns for a packet.
  *
- * The error is what the stocks hold: whoever reads sums has them flushed first, and
- * the sampler flushes its own CPU's. It shows only in the time, by up to
+ * The error is what the stocks hold: whoever reads sums hands all of them on first, and
+ * the sampler those of its own CPU. It shows only in the time, by up to
  * MEMIO_STOCK bytes for each entry, at which bytes meet a price.
  *
  * Limits do not wait for so much: a group would be three periods of 20 MB/s late. They are
  * charged at once, but for what is small, descriptors and little packets, which waits for the
  * next charge, or until there are MEMIO_DUE bytes of it.
  *
- * A stock is its CPU's alone; interrupts are off while it is touched, as charges
- * come from tasks, softirqs and (completions) interrupts. Handing it on allocates nothing: other
- * CPUs' interrupts and the sampler's timer do it, which have no memory on PREEMPT_RT. What it takes
- * is made when an entry is begun.
+ * A stock is its CPU's, but for readers, who hand on what it holds from where they are: no CPU is
+ * interrupted because another wants to know, be it isolated or not. So each entry has a lock, in
+ * the line that a charge touches anyway. Nobody contends for it but for the moment of a reading;
+ * interrupts are off while it is held, as charges come from tasks, softirqs and (completions)
+ * interrupts. What a reader hands on goes to the meters of its own CPU, which is all the same, as
+ * sums are over all of them. What a CPU has read by itself is known up to when it last looked: its
+ * last switch, interrupt or tick (cpu.c).
+ *
+ * Handing a stock on allocates nothing: other CPUs' readers and the sampler's timer do it, which
+ * have no memory on PREEMPT_RT. What that takes is made when an entry is begun.
+ *
+ * Locking: an entry's lock is taken with interrupts off, and those of meters and limits in it. That
+ * of what CPUs read nests in the run queue's, too.
  */
 
-#include <linux/capability.h>
-#include <linux/cpuhotplug.h>
 #include <linux/hash.h>
 #include <linux/init.h>
-#include <linux/jiffies.h>
 #include <linux/memio_stop.h>
 #include <linux/overflow.h>
 #include <linux/percpu.h>
 #include <linux/sizes.h>
-#include <linux/smp.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
 
 #include "internal.h"
 
@@ -48,6 +55,7 @@
 
 /* For one owner and device. What is claimed alone has been moved before. */
 struct stock_entry {
+	raw_spinlock_t lock;
 	u32 owner;
 	u32 dev;
 	struct memio_move total;
@@ -65,6 +73,7 @@ struct cpu_entry {
 
 struct stock {
 	struct stock_entry entry[1 << MEMIO_STOCK_BITS];
+	raw_spinlock_t cpu_lock;	/* around @cpu */
 	struct cpu_entry cpu[1 << MEMIO_STOCK_BITS];
 };
 
@@ -101,14 +110,14 @@ bool memio_due_add(struct memio_due *due, struct memio_io *io, unsigned int leas
 	return false;
 }
 
-/* Charges limits with @io, and what is due, unless it is little. Interrupts are off. */
+/* Charges limits with @io, and what is due, unless it is little. With the entry's lock. */
 static void charge_limits(struct stock_entry *e, struct memio_io io, unsigned int least)
 {
 	if (memio_due_add(&e->due, &io, least))
 		__memio_limit_charge_io(e->owner, e->dev, &io);
 }
 
-/* Hands an entry on and empties it. Interrupts are off. */
+/* Hands an entry on and empties it. With its lock. */
 static void flush_entry(struct stock_entry *e)
 {
 	struct memio_device *dev = memio_device(e->dev);
@@ -134,25 +143,45 @@ static void flush_entry(struct stock_entry *e)
 		memio_owner_charge(e->owner, dev, window, &io);
 	if (memio_limits_on())
 		charge_limits(e, (struct memio_io){}, 1);
-	memset(e, 0, sizeof(*e));
+	memset_startat(e, 0, owner);
 }
 
-static void flush_cpu(struct cpu_entry *e)
+/* What CPU @cpu has read. With its stock's cpu_lock. */
+static void flush_cpu(int cpu, struct cpu_entry *e)
 {
-	struct memio_cpu_bytes b = memio_cpu_pay(e->lines);
+	struct memio_cpu_bytes b = memio_cpu_pay(cpu, e->lines);
 
 	memio_owner_charge_cpu(e->owner, &b);
 	e->lines = 0;
 }
 
-static void flush_stock(struct stock *s)
+/* Interrupts are off. */
+static void flush_stock(int cpu)
 {
-	for (int i = 0; i < ARRAY_SIZE(s->entry); i++)
-		if (s->entry[i].dev)
-			flush_entry(&s->entry[i]);
-	for (int i = 0; i < ARRAY_SIZE(s->cpu); i++)
+	struct stock *s = per_cpu_ptr(&stocks, cpu);
+	bool read = false;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(s->entry); i++) {
+		struct stock_entry *e = &s->entry[i];
+
+		/* Empty ones are left alone: their line is another CPU's. */
+		if (!READ_ONCE(e->dev))
+			continue;
+		raw_spin_lock(&e->lock);
+		if (e->dev)
+			flush_entry(e);
+		raw_spin_unlock(&e->lock);
+	}
+	for (i = 0; i < ARRAY_SIZE(s->cpu); i++)
+		read |= READ_ONCE(s->cpu[i].lines);
+	if (!read)
+		return;
+	raw_spin_lock(&s->cpu_lock);
+	for (i = 0; i < ARRAY_SIZE(s->cpu); i++)
 		if (s->cpu[i].lines)
-			flush_cpu(&s->cpu[i]);
+			flush_cpu(cpu, &s->cpu[i]);
+	raw_spin_unlock(&s->cpu_lock);
 }
 
 static void add_move(struct memio_move *sum, const struct memio_move *move)
@@ -192,9 +221,11 @@ static void charge(u16 dev, u32 owner, const struct memio_move *total,
 again:
 	local_irq_save(flags);
 	e = this_cpu_ptr(&stocks.entry[hash_32(owner ^ (u32)dev << 24, MEMIO_STOCK_BITS)]);
+	raw_spin_lock(&e->lock);
 	if (unlikely(e->owner != owner || e->dev != dev)) {
 		if (!prepared) {
 			/* What the flush would have to allocate, where it can be. */
+			raw_spin_unlock(&e->lock);
 			local_irq_restore(flags);
 			memio_owner_prepare(owner, memio_device(dev));
 			prepared = true;
@@ -219,6 +250,7 @@ again:
 	if (unlikely(e->total.to + e->total.from >= MEMIO_STOCK ||
 		     e->claim.to + e->claim.from + e->late >= MEMIO_STOCK))
 		flush_entry(e);
+	raw_spin_unlock(&e->lock);
 	local_irq_restore(flags);
 }
 
@@ -262,17 +294,21 @@ void memio_charge_paid(u16 dev, u32 owner, const struct memio_move *move)
  */
 void memio_charge_cpu(u32 owner, u32 lines)
 {
-	struct cpu_entry *e = this_cpu_ptr(&stocks.cpu[hash_32(owner, MEMIO_STOCK_BITS)]);
+	struct stock *s = this_cpu_ptr(&stocks);
+	struct cpu_entry *e = &s->cpu[hash_32(owner, MEMIO_STOCK_BITS)];
+	int cpu = smp_processor_id();
 
+	raw_spin_lock(&s->cpu_lock);
 	if (unlikely(e->owner != owner)) {
 		if (e->lines)
-			flush_cpu(e);
+			flush_cpu(cpu, e);
 		e->owner = owner;
 	}
 	if (check_add_overflow(e->lines, lines, &e->lines))
 		e->lines = U32_MAX;
 	if (unlikely(e->lines >= MEMIO_STOCK / MEMIO_LINE_BYTES))
-		flush_cpu(e);
+		flush_cpu(cpu, e);
+	raw_spin_unlock(&s->cpu_lock);
 	if (memio_limits_on())
 		__memio_limit_charge_cpu(owner, lines);
 }
@@ -287,91 +323,44 @@ void memio_stock_flush(void)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	flush_stock(this_cpu_ptr(&stocks));
+	flush_stock(smp_processor_id());
 	local_irq_restore(flags);
-}
-
-static bool stock_used(int cpu, void *unused)
-{
-	struct stock *s = per_cpu_ptr(&stocks, cpu);
-
-	for (int i = 0; i < 1 << MEMIO_STOCK_BITS; i++)
-		if (READ_ONCE(s->entry[i].dev) || READ_ONCE(s->cpu[i].lines))
-			return true;
-	return memio_cpu_busy(cpu);
-}
-
-static void flush_here(void *unused)
-{
-	memio_cpu_sync();
-	memio_stock_flush();
 }
 
 /**
  * memio_stock_drain - hand all CPUs' stocks on
  *
- * For readers, who want to see every byte. Only CPUs that hold some are
- * interrupted.
+ * For readers, who want to see every byte that was charged before they came. No other CPU is
+ * interrupted. What this CPU has read is counted up to here, too.
  *
- * Context: process, interrupts on.
+ * Context: any; interrupts are turned off, for a CPU's stock at a time.
  */
 void memio_stock_drain(void)
 {
-	on_each_cpu_cond(stock_used, flush_here, NULL, true);
-}
-
-/**
- * memio_may_monitor - as perfmon_capable(), for what is not refused otherwise
- *
- * Context: process.
- * Return: true if the current task has CAP_PERFMON or CAP_SYS_ADMIN. That it was asked
- * for does not show in audit logs.
- */
-bool memio_may_monitor(void)
-{
-	return has_capability_noaudit(current, CAP_PERFMON) ||
-	       has_capability_noaudit(current, CAP_SYS_ADMIN);
-}
-
-/**
- * memio_stock_drain_read - hand all CPUs' stocks on, for who reads a file
- *
- * Interrupting other CPUs is nothing that everybody may do as often as they like: those
- * who may not monitor them do it 100 times a second, all together.
- *
- * Context: process, interrupts on.
- * Return: false if it was not done.
- */
-bool memio_stock_drain_read(void)
-{
-	static unsigned long last;
-	unsigned long then = READ_ONCE(last), now = jiffies;
-
-	if (!memio_may_monitor()) {
-		if (time_in_range(now, then, then + HZ / 100))
-			return false;
-		WRITE_ONCE(last, now);
-	}
-	memio_stock_drain();
-	return true;
-}
-
-/* A CPU is gone: nobody touches its stock any more. */
-static int stock_cpu_dead(unsigned int cpu)
-{
 	unsigned long flags;
+	int cpu;
 
 	local_irq_save(flags);
-	flush_stock(per_cpu_ptr(&stocks, cpu));
+	memio_cpu_sync();
 	local_irq_restore(flags);
-	return 0;
+	for_each_possible_cpu(cpu) {
+		local_irq_save(flags);
+		flush_stock(cpu);
+		local_irq_restore(flags);
+	}
 }
 
 static int __init memio_charge_init(void)
 {
-	int ret = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "memio:stock",
-					    NULL, stock_cpu_dead);
+	struct stock *s;
+	int cpu, i;
 
-	return min(ret, 0);
+	for_each_possible_cpu(cpu) {
+		s = per_cpu_ptr(&stocks, cpu);
+		raw_spin_lock_init(&s->cpu_lock);
+		for (i = 0; i < ARRAY_SIZE(s->entry); i++)
+			raw_spin_lock_init(&s->entry[i].lock);
+	}
+	return 0;
 }
-core_initcall(memio_charge_init);
+early_initcall(memio_charge_init);

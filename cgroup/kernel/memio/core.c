@@ -2,22 +2,39 @@
 /*
  * memio: the switch, and /sys/kernel/memio
  *
- * memio is on after boot unless the command line says memio=off, and can be
- * switched at any time in /sys/kernel/memio/enabled. The state is a static
- * key, so that a hook costs a no-op while memio is off.
+ * What memio costs is to be paid by those who use it. So by default (memio=auto) it is off, and
+ * takes no memory for pages, until a control group below the root has the controller, or root
+ * writes 1 to /sys/kernel/memio/enabled:
+ *
+ *	memio=	on			owner of a dirty page		memory
+ *	auto	with the first group	the group of its memcg		-
+ *	tasks	from boot on		the task that made it dirty	4 bytes a page
+ *	off	when root says so	the group of its memcg		-
+ *
+ * The state is a static key, so that a hook costs a no-op while memio is off. With the last group
+ * memio goes off again, but not at once: code is patched for that, which should not be done by
+ * whoever makes and removes a group in a loop. So it is on for MEMIO_LINGER more, and is on and off
+ * no more than once in that time. What root writes holds until root writes something else: 0 and 1
+ * at once and whatever groups there are, "auto" puts it back to what groups need.
+ *
+ * What was queued or under way when memio came on has no owner, and is the root's. A page that was
+ * dirty then is its memcg's group's, as any other; with memio=tasks it is the root's.
  *
  * The files (Documentation/ABI/testing/sysfs-kernel-memio):
  *
- *	enabled	0 or 1
+ *	enabled	0 or 1; "auto" can be written, too
  *	source	the counters that estimates rest on; "none" where there are
  *		none that memio can use
+ *	state	one word: how good the figures are (memio_state() in state.c)
  *	valid	0 or 1: whether prices are what is paid now
  *	estimator
  *		"seed", "miss", "dirty" (estimate.c) or "device" (learn.c)
  *	sample_interval_us
  *		how often the counters are read
+ *	sampling
+ *		"auto", "always" or "never" (counters.c)
  *	sample_hold_ms
- *		for how long after somebody wanted figures
+ *		for how long CPUs are counted after the last limit that needed it
  *	period_us
  *		what a group with a limit has a budget for (limit.c)
  *	guaranteed_bps
@@ -29,11 +46,13 @@
 
 #include <linux/atomic.h>
 #include <linux/cache.h>
+#include <linux/cleanup.h>
 #include <linux/debugfs.h>
 #include <linux/init.h>
 #include <linux/kobject.h>
 #include <linux/kstrtox.h>
 #include <linux/memio.h>
+#include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/string.h>
 #include <linux/suspend.h>
@@ -58,19 +77,45 @@ EXPORT_SYMBOL(memio_pages_key);
 
 /*
  * 10 ms are ten to a hundred requests of a busy disk, and 100 reads of each counter
- * a second. 5 s is for readers that come once a second or two.
+ * a second. 5 s is for limits that are lifted and set anew.
  */
 unsigned int memio_interval_us = 10000;
 unsigned int memio_hold_ms = 5000;
 
 static enum memio_estimator memio_estimator = MEMIO_DEVICE;
 
-bool memio_at_boot __ro_after_init = true;
+#define MEMIO_LINGER		(10 * HZ)	/* on, after the last group has gone */
+
+bool memio_page_owners __ro_after_init;
 struct dentry *memio_debugfs __ro_after_init;
+
+/* What root wants: what groups need, or always, or never. */
+enum memio_wish { MEMIO_WISH_AUTO, MEMIO_WISH_ON, MEMIO_WISH_OFF };
+
+/*
+ * Around what follows, and the keys. It nests in the cgroup mutex, and around those of arming
+ * (counters.c, cpu.c).
+ */
+static DEFINE_MUTEX(memio_switching);
+static enum memio_wish memio_wish = MEMIO_WISH_AUTO;
+static unsigned int memio_nr_groups;	/* below the root */
 
 static int __init memio_setup(char *arg)
 {
-	return !kstrtobool(arg, &memio_at_boot);
+	bool on;
+
+	if (!strcmp(arg, "auto")) {
+		memio_wish = MEMIO_WISH_AUTO;
+		memio_page_owners = false;
+		return 1;
+	}
+	if (!strcmp(arg, "tasks"))
+		on = true;
+	else if (kstrtobool(arg, &on))
+		return 0;
+	memio_wish = on ? MEMIO_WISH_ON : MEMIO_WISH_OFF;
+	memio_page_owners = on;
+	return 1;
 }
 __setup("memio=", memio_setup);
 
@@ -122,7 +167,6 @@ static void tracers_fn(struct work_struct *work)
 
 	if (!cpus && !atomic_read(&memio_tracers))
 		return;
-	memio_sampler_want();
 	if (cpus)
 		memio_cpu_want();
 	queue_delayed_work(system_unbound_wq, &tracers_work, memio_limits_often());
@@ -188,6 +232,68 @@ enum memio_estimator memio_estimator_get(void)
 	return READ_ONCE(memio_estimator);
 }
 
+static bool memio_needed(void)
+{
+	return memio_wish == MEMIO_WISH_ON || (memio_wish == MEMIO_WISH_AUTO && memio_nr_groups);
+}
+
+/* Has memio on or off, as it is needed. With memio_switching. */
+static void memio_turn(void)
+{
+	bool on = memio_needed();
+
+	lockdep_assert_held(&memio_switching);
+
+	if (on == static_key_enabled(&memio_key))
+		return;
+	if (on) {
+		static_branch_enable(&memio_tags_key);
+		if (memio_page_owners)
+			static_branch_enable(&memio_pages_key);
+		static_branch_enable(&memio_key);
+	} else {
+		static_branch_disable(&memio_key);
+	}
+	/* Counters are read, or not any more, when this returns. */
+	memio_sampler_again();
+	memio_cpu_again();
+}
+
+static void linger_fn(struct work_struct *work)
+{
+	guard(mutex)(&memio_switching);
+	memio_turn();
+}
+
+static DECLARE_DELAYED_WORK(linger_work, linger_fn);
+
+/**
+ * memio_group_comes - a group below the root is about to have the controller
+ *
+ * When this returns memio is on, unless root does not want it.
+ *
+ * Context: process, with the cgroup mutex; may sleep.
+ */
+void memio_group_comes(void)
+{
+	guard(mutex)(&memio_switching);
+	memio_nr_groups++;
+	memio_turn();
+}
+
+/**
+ * memio_group_goes - a group below the root has the controller no more
+ *
+ * Context: process, with the cgroup mutex; may sleep.
+ */
+void memio_group_goes(void)
+{
+	guard(mutex)(&memio_switching);
+	/* Whoever makes another one meanwhile finds it on. */
+	if (!--memio_nr_groups)
+		mod_delayed_work(system_wq, &linger_work, MEMIO_LINGER);
+}
+
 static ssize_t enabled_show(struct kobject *kobj, struct kobj_attribute *attr,
 			    char *buf)
 {
@@ -197,24 +303,17 @@ static ssize_t enabled_show(struct kobject *kobj, struct kobj_attribute *attr,
 static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
 			     const char *buf, size_t count)
 {
+	enum memio_wish wish = MEMIO_WISH_AUTO;
 	bool on;
-	int ret;
 
-	ret = kstrtobool(buf, &on);
-	if (ret)
-		return ret;
-
-	if (on) {
-		static_branch_enable(&memio_tags_key);
-		if (memio_at_boot)
-			static_branch_enable(&memio_pages_key);
-		static_branch_enable(&memio_key);
-	} else {
-		static_branch_disable(&memio_key);
-		memio_sampler_again();
-		memio_cpu_again();
+	if (!sysfs_streq(buf, "auto")) {
+		if (kstrtobool(buf, &on))
+			return -EINVAL;
+		wish = on ? MEMIO_WISH_ON : MEMIO_WISH_OFF;
 	}
-
+	guard(mutex)(&memio_switching);
+	memio_wish = wish;
+	memio_turn();
 	return count;
 }
 
@@ -222,6 +321,40 @@ static ssize_t source_show(struct kobject *kobj, struct kobj_attribute *attr,
 			   char *buf)
 {
 	return sysfs_emit(buf, "%s\n", memio_counters_source());
+}
+
+static ssize_t state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", memio_state_names[memio_state_io()]);
+}
+
+static const char *const sampling_names[] = {
+	[MEMIO_SAMPLING_AUTO]	= "auto",
+	[MEMIO_SAMPLING_ALWAYS]	= "always",
+	[MEMIO_SAMPLING_NEVER]	= "never",
+};
+
+static ssize_t sampling_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", sampling_names[READ_ONCE(memio_sampling)]);
+}
+
+static ssize_t sampling_store(struct kobject *kobj, struct kobj_attribute *attr,
+			      const char *buf, size_t count)
+{
+	int i = sysfs_match_string(sampling_names, buf);
+
+	if (i < 0)
+		return i;
+	guard(mutex)(&memio_switching);
+	if (READ_ONCE(memio_sampling) != i) {
+		/* Events are pinned, or not, when they are made: they are made anew. */
+		WRITE_ONCE(memio_sampling, MEMIO_SAMPLING_NEVER);
+		memio_sampler_again();
+		WRITE_ONCE(memio_sampling, i);
+		memio_sampler_again();
+	}
+	return count;
 }
 
 static ssize_t valid_show(struct kobject *kobj, struct kobj_attribute *attr,
@@ -344,6 +477,8 @@ static ssize_t without_counters_store(struct kobject *kobj, struct kobj_attribut
 
 static struct kobj_attribute enabled_attr = __ATTR_RW(enabled);
 static struct kobj_attribute source_attr = __ATTR_RO(source);
+static struct kobj_attribute state_attr = __ATTR_RO(state);
+static struct kobj_attribute sampling_attr = __ATTR_RW(sampling);
 static struct kobj_attribute valid_attr = __ATTR_RO(valid);
 static struct kobj_attribute estimator_attr = __ATTR_RW(estimator);
 static struct kobj_attribute sample_interval_us_attr = __ATTR_RW(sample_interval_us);
@@ -355,6 +490,8 @@ static struct kobj_attribute without_counters_attr = __ATTR_RW(without_counters)
 static struct attribute *memio_attrs[] = {
 	&enabled_attr.attr,
 	&source_attr.attr,
+	&state_attr.attr,
+	&sampling_attr.attr,
 	&valid_attr.attr,
 	&estimator_attr.attr,
 	&sample_interval_us_attr.attr,
@@ -385,12 +522,8 @@ static int __init memio_init(void)
 	memio_debugfs = debugfs_create_dir("memio", NULL);
 	memio_owner_debugfs(memio_debugfs);
 
-	if (memio_at_boot) {
-		static_branch_enable(&memio_tags_key);
-		static_branch_enable(&memio_pages_key);
-		static_branch_enable(&memio_key);
-	}
-
+	guard(mutex)(&memio_switching);
+	memio_turn();
 	return 0;
 }
 subsys_initcall(memio_init);

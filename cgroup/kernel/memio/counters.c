@@ -8,21 +8,27 @@
  * all of them every memio_interval_us, takes what IO bytes were accounted
  * meanwhile, and publishes the price of the window that ends (price.c).
  *
- * Only while it is needed
+ * As long as memio is on
  *
- * A box has four counters and one filter, so as long as memio has it nobody else
- * can use it. memio_sampler_want() therefore asks for samples for the next
- * memio_hold_ms; when nobody has asked for so long the events are released. One
- * work item arms, looks after what is armed once a second, and disarms.
+ * What a figure means must not depend on who reads it, or how often. So whether counters are read
+ * follows from what root has set (/sys/kernel/memio/sampling) and from whether memio is on,
+ * never from a reader. One work item arms, looks after what is armed once a second, and disarms.
+ *
+ * A box has four counters and one filter, so while memio has it there is no room for others.
+ * "always" pins the events: perf's users get what is left. With "auto" they are not pinned, and
+ * perf deals the box out in turns when somebody else wants it. A window in which an event did not
+ * run all of the time is no sample; and when the work item finds that there were such, it gives the
+ * counters up, for MEMIO_YIELD_MIN at first, and twice as long each time that it finds somebody
+ * there again. The state is "held" meanwhile, bytes have no price, and say so.
  *
  * When counters are not there
  *
  * No PMU: the source is "none" and nothing runs; as intel_uncore may be a module,
- * it is looked for again when somebody asks, at most once a second. Somebody has
- * pinned a box before: the event is in perf's error state and can't be read, the
- * window is published as invalid, and the work item enables the event anew each
+ * it is looked for again every MEMIO_LOOK, and when somebody asks for the source. Somebody has
+ * pinned a box before: an event that is pinned, too, is in perf's error state and can't be read,
+ * the window is published as invalid, and the work item enables the event anew each
  * second until it gets its place. A window is valid only if all counters were there
- * at its beginning and its end; perf keeps what they count while it moves events
+ * at its beginning and its end, and ran between; perf keeps what they count while it moves events
  * about.
  *
  * CPUs
@@ -68,6 +74,11 @@
 
 #define MEMIO_BOXES	64	/* in a package; the largest Haswell-EP has 18 */
 #define MEMIO_HISTORY	64	/* windows that debugfs shows */
+#define MEMIO_LOOK	(10 * HZ)	/* how often PMUs are looked for that are not there */
+#define MEMIO_YIELD_MIN	(2 * HZ)	/* how long others have the counters */
+#define MEMIO_YIELD_MAX	(64 * HZ)
+/* An event that others have moved about has not run for so small a part of a window. */
+#define MEMIO_LAG_SHIFT	6
 
 /**
  * struct memio_raw - a window as it was seen, for debugfs
@@ -101,8 +112,15 @@ struct memio_raw {
  * @boxes:	boxes in each group
  * @timer:	one window after the other
  * @lost:	an event could not be read (the timer's; the work item looks at it)
+ * @contended:	an event took turns with others' (the timer's; likewise, and clears it)
+ * @begun:	events have been read since they were made (the timer's)
+ * @yield:	how long others are to have the counters the next time (memio_lock)
+ * @yields:	they have them now (memio_lock)
+ * @yield_until: until then, in jiffies
  * @primed:	@last and the rest are the beginning of a window (the timer's)
  * @last:	by event, its count at the beginning of the window (the timer's)
+ * @lag:	by event, for how long it has not run by then (the timer's)
+ * @ran:	and for how long it has (likewise)
  * @last_ns:	when the window began
  * @estimate:	what prices are made from (the timer's)
  * @learner:	what devices' own prices are made from (the timer's)
@@ -142,8 +160,15 @@ struct memio_sampler {
 
 	struct hrtimer timer;
 	bool lost;
+	bool contended;
+	bool begun;
+	unsigned long yield;
+	unsigned long yield_until;
+	bool yields;
 	bool primed;
 	u64 last[MEMIO_BOXES * MEMIO_BOX_EVENTS];
+	u64 lag[MEMIO_BOXES * MEMIO_BOX_EVENTS];
+	u64 ran[MEMIO_BOXES * MEMIO_BOX_EVENTS];
 	u64 last_ns;
 	struct memio_estimate estimate;
 	struct memio_learner learner;
@@ -188,14 +213,7 @@ static struct memio_sampler *memio_samplers[MEMIO_PACKAGES];
 /* Packages that have a CPU online and so should be armed; empty while disarmed. */
 static unsigned long memio_packages;
 
-/*
- * Until when samples are wanted, in jiffies, and whether the work item runs again
- * of its own accord. memio_sampler_want() writes the first and then reads the
- * second, the work item the other way round, each with a full barrier between:
- * either the work item sees the wish or the wish queues the work item.
- */
-static unsigned long memio_wanted_until;
-static bool memio_running;
+unsigned int memio_sampling __read_mostly = MEMIO_SAMPLING_AUTO;
 
 static void memio_work_fn(struct work_struct *work);
 static DECLARE_DELAYED_WORK(memio_work, memio_work_fn);
@@ -208,13 +226,21 @@ static DECLARE_DELAYED_WORK(memio_work, memio_work_fn);
  */
 static bool sampler_read(struct memio_sampler *s, struct memio_seen *seen)
 {
+	u64 most = (ktime_get_ns() - s->last_ns) >> MEMIO_LAG_SHIFT;
+	bool ran = true, shared = false;
 	unsigned int i;
 
 	for (i = 0; i < s->nr_events; i++) {
-		u64 count;
+		u64 count, enabled, running;
 
-		if (perf_event_read_local(s->event[i], &count, NULL, NULL))
+		if (perf_event_read_local(s->event[i], &count, &enabled, &running))
 			break;
+		if (enabled - running - s->lag[i] > most) {
+			ran = false;
+			shared |= running != s->ran[i];
+		}
+		s->lag[i] = enabled - running;
+		s->ran[i] = running;
 		seen->lines[s->where[i].group][s->where[i].role] += count - s->last[i];
 		s->last[i] = count;
 	}
@@ -224,7 +250,13 @@ static bool sampler_read(struct memio_sampler *s, struct memio_seen *seen)
 	s->reads += i;
 	raw_spin_unlock(&s->lock);
 
-	return i == s->nr_events;
+	/* The first has no beginning. An event that has not run at all is not in the way. */
+	if (shared && s->begun)
+		WRITE_ONCE(s->contended, true);
+	if (!s->begun)
+		ran = true;
+	s->begun = true;
+	return i == s->nr_events && ran;
 }
 
 static void sampler_record(struct memio_sampler *s, const struct memio_raw *raw)
@@ -410,7 +442,7 @@ static int sampler_add(struct memio_sampler *s, int cpu, int type,
 		.size = sizeof(attr),
 		.config = what->config,
 		.config1 = what->config1,
-		.pinned = 1,
+		.pinned = READ_ONCE(memio_sampling) == MEMIO_SAMPLING_ALWAYS,
 	};
 	struct perf_event *event;
 
@@ -450,7 +482,10 @@ static int sampler_arm(struct memio_sampler *s, int cpu, const int *type,
 	s->nr_boxes = boxes;
 	s->primed = false;
 	s->last_ns = ktime_get_ns();
+	s->contended = false;
+	s->begun = false;
 	memset(s->last, 0, sizeof(s->last));
+	memset(s->lag, 0, sizeof(s->lag));
 	memset(&s->back, 0, sizeof(s->back));
 	s->cpus_there = false;
 	memio_devices_moved(s->package, s->moved, s->at);
@@ -498,6 +533,30 @@ static void sampler_mend(struct memio_sampler *s)
 		/* does nothing unless it is in the error state */
 		perf_event_enable(s->event[i]);
 	}
+}
+
+/*
+ * Whether others have the counters, or get them now, as they have asked for them. With "always"
+ * they don't.
+ */
+static bool sampler_yields(struct memio_sampler *s)
+{
+	bool asked = xchg(&s->contended, false);
+
+	if (READ_ONCE(memio_sampling) != MEMIO_SAMPLING_AUTO) {
+		s->yields = false;
+	} else if (s->armed && asked) {
+		sampler_disarm(s);
+		s->yield = clamp(s->yield * 2, MEMIO_YIELD_MIN, MEMIO_YIELD_MAX);
+		s->yield_until = jiffies + s->yield;
+		s->yields = true;
+	} else if (s->armed) {
+		/* For a second, that is. */
+		s->yield = 0;
+	} else if (time_after_eq(jiffies, s->yield_until)) {
+		s->yields = false;
+	}
+	return s->yields;
 }
 
 static struct memio_sampler *sampler_get(unsigned int package)
@@ -561,6 +620,8 @@ static bool memio_arm(void)
 		s = sampler_get(package);
 		if (!s)
 			continue;
+		if (sampler_yields(s))
+			continue;
 		if (s->armed && READ_ONCE(s->lost))
 			sampler_mend(s);
 		if (!s->armed) {
@@ -589,35 +650,26 @@ static void memio_disarm(void)
 
 static bool memio_wanted(void)
 {
-	return memio_counting() &&
-	       time_before(jiffies, READ_ONCE(memio_wanted_until));
+	return memio_counting() && READ_ONCE(memio_sampling) != MEMIO_SAMPLING_NEVER;
 }
 
 static void memio_work_fn(struct work_struct *work)
 {
-	unsigned long left;
+	unsigned long again = HZ;
 
 	cpus_read_lock();
 	mutex_lock(&memio_lock);
 
+	/* Whoever changes it meanwhile has the work item run again: memio_sampler_again(). */
 	if (!memio_wanted()) {
-		WRITE_ONCE(memio_running, false);
-		smp_mb(); /* with memio_sampler_want(), see memio_running */
-		if (!memio_wanted()) {
-			memio_disarm();
-			goto out;
-		}
-	}
-	WRITE_ONCE(memio_running, true);
-
-	if (!memio_arm()) {
-		WRITE_ONCE(memio_running, false);
 		memio_disarm();
 		goto out;
 	}
-
-	left = READ_ONCE(memio_wanted_until) - jiffies;
-	queue_delayed_work(system_unbound_wq, &memio_work, clamp_t(long, left, 1, HZ));
+	if (!memio_arm()) {
+		memio_disarm();
+		again = MEMIO_LOOK;
+	}
+	queue_delayed_work(system_unbound_wq, &memio_work, again);
 out:
 	mutex_unlock(&memio_lock);
 	cpus_read_unlock();
@@ -649,27 +701,6 @@ static int memio_cpu_offline(unsigned int cpu)
 /* ---- for the rest of memio ---- */
 
 /**
- * memio_sampler_want - somebody wants figures
- *
- * Counters are read from soon after, for the next memio_hold_ms at least.
- *
- * Context: process, may sleep. Cheap if they are read already.
- */
-void memio_sampler_want(void)
-{
-	if (!memio_table || !memio_enabled())
-		return;
-
-	WRITE_ONCE(memio_wanted_until,
-		   jiffies + msecs_to_jiffies(READ_ONCE(memio_hold_ms)));
-	smp_mb(); /* with memio_work_fn(), see memio_running */
-	if (READ_ONCE(memio_running))
-		return;
-	if (READ_ONCE(memio_found) || memio_look())
-		queue_delayed_work(system_unbound_wq, &memio_work, 0);
-}
-
-/**
  * memio_sampler_again - look at once whether samples are wanted, see memio_counting()
  *
  * If they are not any more, none is taken when this returns.
@@ -692,7 +723,21 @@ void memio_sampler_again(void)
  */
 const char *memio_counters_source(void)
 {
-	return READ_ONCE(memio_found) || memio_look() ? memio_table->name : "none";
+	if (!READ_ONCE(memio_found) && memio_look() && memio_wanted())
+		mod_delayed_work(system_unbound_wq, &memio_work, 0);
+	return READ_ONCE(memio_found) ? memio_table->name : "none";
+}
+
+/* Its last window is valid, and ended no longer than two windows ago. */
+static bool package_valid(unsigned int package)
+{
+	const struct memio_pricelist *list = &memio_prices[package];
+	u64 window_ns = max_t(u64, READ_ONCE(list->window_ns),
+			      (u64)READ_ONCE(memio_interval_us) * NSEC_PER_USEC);
+	u64 updated_ns = READ_ONCE(list->updated_ns);
+
+	/* the clock is read last: it is not before what it is compared to */
+	return READ_ONCE(list->last_valid) && ktime_get_ns() - updated_ns <= 2 * window_ns;
 }
 
 /**
@@ -711,19 +756,37 @@ bool memio_counters_valid(void)
 	if (!packages || topology_max_packages() > MEMIO_PACKAGES)
 		return false;
 
-	for_each_set_bit(package, &packages, MEMIO_PACKAGES) {
-		const struct memio_pricelist *list = &memio_prices[package];
-		u64 window_ns = max_t(u64, READ_ONCE(list->window_ns),
-				      (u64)READ_ONCE(memio_interval_us) * NSEC_PER_USEC);
-		u64 updated_ns = READ_ONCE(list->updated_ns);
-
-		/* the clock is read last: it is not before what it is compared to */
-		if (!READ_ONCE(list->last_valid) ||
-		    ktime_get_ns() - updated_ns > 2 * window_ns)
+	for_each_set_bit(package, &packages, MEMIO_PACKAGES)
+		if (!package_valid(package))
 			return false;
-	}
-
 	return true;
+}
+
+/**
+ * memio_package_state - what the figures of a package's devices are worth
+ * @package:	the package
+ *
+ * Context: process, may sleep.
+ * Return: the state.
+ */
+enum memio_state memio_package_state(unsigned int package)
+{
+	/* Pairs with the release in sampler_get(). */
+	struct memio_sampler *s = smp_load_acquire(&memio_samplers[package]);
+	struct memio_condition c = {
+		.on = memio_enabled(),
+		.there = strcmp(memio_counters_source(), "none"),
+		.wanted = memio_wanted(),
+		.valid = package_valid(package),
+	};
+
+	if (s) {
+		c.held = READ_ONCE(s->yields) || READ_ONCE(s->lost);
+		raw_spin_lock_irq(&s->lock);
+		c.agrees = memio_check_ok(s->check_to) && memio_check_ok(s->check_from);
+		raw_spin_unlock_irq(&s->lock);
+	}
+	return memio_state(&c);
 }
 
 /* ---- debugfs ---- */
@@ -843,9 +906,10 @@ static int __init memio_counters_init(void)
 		return ret;
 
 	memio_looked = jiffies - HZ;
-	memio_wanted_until = jiffies;
 	memio_table = (const struct memio_counters *)id->driver_data;
 	debugfs_create_file("samples", 0400, memio_debugfs, NULL, &samples_fops);
+	/* memio may have been on before this. */
+	queue_delayed_work(system_unbound_wq, &memio_work, 0);
 
 	return 0;
 }

@@ -31,10 +31,12 @@
  *
  * Only while it is needed
  *
- * A counter that memio has nobody else can use, and each switch reads it. So as with the
- * sampler (counters.c) somebody has to ask: who reads a file, traces memio_update, or has a
- * limit. memio_hold_ms after the last has asked, the static key is off and the events are
- * released. What was read meanwhile is on no account. The account goes to owners: when counting
+ * A counter that memio has nobody else can use, and each switch reads it. So what CPUs read is
+ * counted while a limit, a guarantee or a weight needs it (or somebody traces memio_update), or if
+ * root says so in memio.cpu; "off" there takes it from limits, too. Who reads a file has no part in
+ * it. memio_hold_ms after the last limit, the static key is off and the events are
+ * released. What was read meanwhile is on no account, so files have a line "cpu" only while it is
+ * counted. The account goes to owners: when counting
  * begins, tasks that have not moved anything so far become owners; new ones do when they are
  * forked.
  *
@@ -121,6 +123,7 @@ DEFINE_STATIC_KEY_FALSE(memio_cpu_key);
  * @missing:	it was so before the work item last looked, or is not there at all
  * @read:	all that was counted, in lines
  * @paid:	bytes written back that were charged here
+ * @paid_late:	likewise, by readers on other CPUs that have emptied its stock
  * @line:	what is of no task, in bytes
  */
 struct memio_cpu {
@@ -132,6 +135,7 @@ struct memio_cpu {
 	bool missing;
 	u64 read;
 	u64 paid;
+	atomic64_t paid_late;
 	struct memio_cpu_bytes line[MEMIO_CPU_LINES];
 };
 
@@ -142,7 +146,8 @@ static u32 memio_cpu_prices[MEMIO_PACKAGES];
 
 static DEFINE_MUTEX(memio_cpu_lock);
 static bool memio_cpu_there __ro_after_init;
-static unsigned long memio_cpu_until;	/* in jiffies: until when it is wanted */
+static unsigned long memio_cpu_until;	/* in jiffies: until when limits want it */
+unsigned int memio_cpu_mode __read_mostly = MEMIO_CPU_AUTO;
 static bool memio_cpu_running;		/* as memio_running in counters.c */
 static bool memio_cpu_owners;		/* the work item's: all tasks are owners */
 static bool memio_cpu_some_not;		/* but some that have come since */
@@ -315,10 +320,10 @@ static void cpu_overflow(struct perf_event *event, struct perf_sample_data *data
 
 /* ---- counting ---- */
 
-/* What CPUs pay now, for what they write back. */
-static u32 price_here(void)
+/* What a CPU pays now, for what it writes back. */
+static u32 price_on(int cpu)
 {
-	int package = memio_package_of(smp_processor_id());
+	int package = memio_package_of(cpu);
 
 	return package >= 0 && package < MEMIO_PACKAGES ?
 	       READ_ONCE(memio_cpu_prices[package]) : 0;
@@ -339,32 +344,37 @@ struct memio_cpu_bytes memio_cpu_cost(u32 lines)
 
 	return (struct memio_cpu_bytes) {
 		.read = read,
-		.write = min(read, mul_u64_u32_shr(read, price_here(), MEMIO_PRICE_SHIFT)),
+		.write = min(read, mul_u64_u32_shr(read, price_on(smp_processor_id()),
+						  MEMIO_PRICE_SHIFT)),
 	};
 }
 
 /**
  * memio_cpu_pay - what lines that were read come to in memory bytes
+ * @cpu:	the CPU that has read them; this one, or one whose stock is emptied
  * @lines:	how many lines missed the cache
  *
  * Who calls it charges somebody with the result: it counts as paid.
  *
- * Context: any, with interrupts off: it is the price of this CPU's package.
- * Return: bytes read, and bytes written back for them.
+ * Context: any, with interrupts off.
+ * Return: bytes read, and bytes written back for them, at the price of the CPU's package.
  */
-struct memio_cpu_bytes memio_cpu_pay(u32 lines)
+struct memio_cpu_bytes memio_cpu_pay(int cpu, u32 lines)
 {
-	struct memio_cpu *c = this_cpu_ptr(&memio_cpus);
+	struct memio_cpu *c = per_cpu_ptr(&memio_cpus, cpu);
 	u64 read = (u64)lines * MEMIO_LINE_BYTES;
-	u64 write = mul_u64_u32_shr(read, price_here(), MEMIO_PRICE_SHIFT);
+	u64 write = mul_u64_u32_shr(read, price_on(cpu), MEMIO_PRICE_SHIFT);
 
-	WRITE_ONCE(c->paid, c->paid + write);
+	if (likely(cpu == smp_processor_id()))
+		WRITE_ONCE(c->paid, c->paid + write);
+	else
+		atomic64_add(write, &c->paid_late);
 	return (struct memio_cpu_bytes) { .read = read, .write = write };
 }
 
 static void charge_line(struct memio_cpu *c, enum memio_cpu_line line, u32 lines)
 {
-	struct memio_cpu_bytes b = memio_cpu_pay(lines);
+	struct memio_cpu_bytes b = memio_cpu_pay(smp_processor_id(), lines);
 
 	WRITE_ONCE(c->line[line].read, c->line[line].read + b.read);
 	WRITE_ONCE(c->line[line].write, c->line[line].write + b.write);
@@ -528,18 +538,6 @@ void memio_cpu_no_owner(void)
 	WRITE_ONCE(memio_cpu_some_not, true);
 }
 
-/**
- * memio_cpu_busy - whether a CPU may have counted what nobody has been charged with
- * @cpu:	the CPU
- *
- * Context: any.
- * Return: true if it counts and is not idle.
- */
-bool memio_cpu_busy(int cpu)
-{
-	return static_branch_unlikely(&memio_cpu_key) && !idle_cpu(cpu);
-}
-
 /* ---- results ---- */
 
 static bool counts(int cpu)
@@ -588,7 +586,8 @@ void memio_cpu_sums(unsigned int package, u64 *missed, u64 *paid)
 		if (memio_package_of(cpu) != package)
 			continue;
 		*missed += READ_ONCE(per_cpu(memio_cpus.read, cpu));
-		*paid += READ_ONCE(per_cpu(memio_cpus.paid, cpu));
+		*paid += READ_ONCE(per_cpu(memio_cpus.paid, cpu)) +
+			 atomic64_read(&per_cpu(memio_cpus.paid_late, cpu));
 	}
 }
 
@@ -639,6 +638,17 @@ bool memio_cpu_valid(void)
 		if (!counts(cpu))
 			return false;
 	return true;
+}
+
+/**
+ * memio_cpu_shown - whether files have a line of what CPUs read
+ *
+ * Context: any.
+ * Return: true while it is counted.
+ */
+bool memio_cpu_shown(void)
+{
+	return static_key_enabled(&memio_cpu_key);
 }
 
 /* ---- arming ---- */
@@ -702,7 +712,41 @@ static void cpu_disarm(unsigned int cpu)
 
 static bool cpu_wanted(void)
 {
-	return memio_counting() && time_before(jiffies, READ_ONCE(memio_cpu_until));
+	switch (READ_ONCE(memio_cpu_mode)) {
+	case MEMIO_CPU_OFF:
+		return false;
+	case MEMIO_CPU_ON:
+		return memio_counting();
+	default:
+		return memio_counting() && time_before(jiffies, READ_ONCE(memio_cpu_until));
+	}
+}
+
+/**
+ * memio_cpu_state - what figures of CPUs are worth
+ *
+ * Context: process, may sleep.
+ * Return: the state.
+ */
+enum memio_state memio_cpu_state(void)
+{
+	struct memio_condition c = {
+		.on = memio_enabled(),
+		.there = memio_cpu_there || !cpu_wanted(),
+		.wanted = cpu_wanted(),
+		.valid = memio_cpu_shown() && READ_ONCE(memio_cpu_owners),
+		.agrees = true,
+	};
+	enum memio_state state;
+	int cpu;
+
+	cpus_read_lock();
+	for_each_online_cpu(cpu)
+		c.held |= memio_cpu_shown() && !counts(cpu);
+	cpus_read_unlock();
+	state = memio_state(&c);
+	/* Of what they write back, only the caches' counters know. */
+	return state == MEMIO_STATE_OK ? memio_state_io() : state;
 }
 
 static void cpu_work_fn(struct work_struct *work)
@@ -732,20 +776,21 @@ static void cpu_work_fn(struct work_struct *work)
 	for_each_online_cpu(cpu)
 		cpu_arm(cpu);
 	owners = xchg(&memio_cpu_some_not, false) || !memio_cpu_owners;
-	left = READ_ONCE(memio_cpu_until) - jiffies;
+	left = READ_ONCE(memio_cpu_mode) == MEMIO_CPU_ON ? HZ :
+	       READ_ONCE(memio_cpu_until) - jiffies;
 	queue_delayed_work(system_unbound_wq, &cpu_work, clamp_t(long, left, 1, HZ));
 out:
 	mutex_unlock(&memio_cpu_lock);
 	cpus_read_unlock();
 	/* If not now for all, then for the others in a second. */
 	if (owners)
-		memio_cpu_owners = memio_all_owners();
+		WRITE_ONCE(memio_cpu_owners, memio_all_owners());
 }
 
 /**
- * memio_cpu_want - somebody wants to know what CPUs read
+ * memio_cpu_want - a limit needs to know what CPUs read
  *
- * It is counted from soon after, for the next memio_hold_ms at least.
+ * Unless root does not want it, it is counted from soon after, for the next memio_hold_ms at least.
  *
  * Context: process, may sleep. Cheap if it is counted already.
  */

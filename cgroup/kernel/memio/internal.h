@@ -14,6 +14,7 @@
 
 #include <linux/bits.h>
 #include <linux/cgroup.h>
+#include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/memio.h>
@@ -32,10 +33,52 @@
 
 /* ---- the switch (core.c) ---- */
 
-extern bool memio_at_boot;	/* and so pages have owners */
+extern bool memio_page_owners;	/* memio=tasks */
 extern struct dentry *memio_debugfs;
 
 bool memio_counting(void);
+void memio_group_comes(void);
+void memio_group_goes(void);
+
+/* ---- how good figures are (state.c) ---- */
+
+enum memio_state {
+	MEMIO_STATE_OK,
+	MEMIO_STATE_WARMING,
+	MEMIO_STATE_HELD,
+	MEMIO_STATE_ABSENT,
+	MEMIO_STATE_DISAGREES,
+	MEMIO_STATE_OFF,
+	MEMIO_STATES
+};
+
+extern const char *const memio_state_names[MEMIO_STATES];
+
+/**
+ * struct memio_condition - what a state follows from
+ * @on:		memio accounts
+ * @there:	the machine has such counters
+ * @wanted:	they are to be read
+ * @held:	others have them
+ * @valid:	they were read, all of them, of late
+ * @agrees:	what they saw is what was accounted
+ */
+struct memio_condition {
+	bool on;
+	bool there;
+	bool wanted;
+	bool held;
+	bool valid;
+	bool agrees;
+};
+
+enum memio_state memio_state(const struct memio_condition *c);
+enum memio_state memio_state_worse(enum memio_state a, enum memio_state b);
+enum memio_state memio_state_total(enum memio_state io, enum memio_state cpu);
+enum memio_state memio_state_io(void);
+struct memio_cgroup;
+struct seq_file;
+void memio_state_show(struct seq_file *sf, struct memio_cgroup *g);
 
 /* The package of a CPU, as the sampler numbers them. */
 #ifdef CONFIG_X86
@@ -117,16 +160,23 @@ void memio_price_publish(unsigned int package, const struct memio_price *price,
  * @from:	bytes moved from devices
  * @read:	memory bytes read for them
  * @write:	memory bytes written for them
- * @unpriced:	how many of @to + @from have no price, as there was no sample:
- *		they are in @read and @write one for one, an upper bound
+ * @unpriced_to: how many of @to have no price, as there was no sample: they are in @read
+ *		one for one, an upper bound
+ * @unpriced_from: likewise of @from, in @write
  */
 struct memio_bytes {
 	u64 to;
 	u64 from;
 	u64 read;
 	u64 write;
-	u64 unpriced;
+	u64 unpriced_to;
+	u64 unpriced_from;
 };
+
+static inline u64 memio_unpriced(const struct memio_bytes *b)
+{
+	return b->unpriced_to + b->unpriced_from;
+}
 
 /**
  * struct memio_io - IO bytes to be charged
@@ -213,6 +263,16 @@ struct memio_cpu_bytes {
 	u64 write;
 };
 
+/* Whether CPUs' counters are read: memio.cpu of the root */
+enum memio_cpu_mode {
+	MEMIO_CPU_AUTO,		/* while a limit or a share needs it */
+	MEMIO_CPU_ON,
+	MEMIO_CPU_OFF,
+	MEMIO_CPU_MODES
+};
+
+extern unsigned int memio_cpu_mode;	/* an &enum memio_cpu_mode */
+
 /* What is no task's. */
 enum memio_cpu_line {
 	MEMIO_CPU_KTHREADS,
@@ -229,17 +289,18 @@ static inline bool memio_cpu_counting(void)
 	return static_branch_unlikely(&memio_cpu_key);
 }
 
-struct memio_cpu_bytes memio_cpu_pay(u32 lines);
+struct memio_cpu_bytes memio_cpu_pay(int cpu, u32 lines);
 struct memio_cpu_bytes memio_cpu_cost(u32 lines);
 void memio_cpu_sync(void);
 void memio_cpu_leaves(struct task_struct *p);
 void memio_cpu_no_owner(void);
-bool memio_cpu_busy(int cpu);
 void memio_cpu_lines(enum memio_cpu_line line, struct memio_cpu_bytes *sum);
 void memio_cpu_sums(unsigned int package, u64 *missed, u64 *paid);
 bool memio_cpu_all_there(unsigned int package);
 void memio_cpu_price(unsigned int package, u32 price);
 bool memio_cpu_valid(void);
+bool memio_cpu_shown(void);
+enum memio_state memio_cpu_state(void);
 void memio_cpu_want(void);
 bool memio_cpu_limited(bool limited);
 void memio_cpu_goes_on(void);
@@ -259,7 +320,7 @@ static inline struct memio_cpu_bytes memio_cpu_cost(u32 lines)
 	return (struct memio_cpu_bytes){ .read = (u64)lines * MEMIO_LINE_BYTES };
 }
 
-static inline struct memio_cpu_bytes memio_cpu_pay(u32 lines)
+static inline struct memio_cpu_bytes memio_cpu_pay(int cpu, u32 lines)
 {
 	return (struct memio_cpu_bytes){ .read = (u64)lines * MEMIO_LINE_BYTES };
 }
@@ -276,11 +337,6 @@ static inline void memio_cpu_no_owner(void)
 {
 }
 
-static inline bool memio_cpu_busy(int cpu)
-{
-	return false;
-}
-
 static inline void memio_cpu_lines(enum memio_cpu_line line, struct memio_cpu_bytes *sum)
 {
 }
@@ -288,6 +344,16 @@ static inline void memio_cpu_lines(enum memio_cpu_line line, struct memio_cpu_by
 static inline bool memio_cpu_valid(void)
 {
 	return false;
+}
+
+static inline bool memio_cpu_shown(void)
+{
+	return false;
+}
+
+static inline enum memio_state memio_cpu_state(void)
+{
+	return memio_enabled() ? MEMIO_STATE_ABSENT : MEMIO_STATE_OFF;
 }
 
 static inline void memio_cpu_want(void)
@@ -428,13 +494,64 @@ struct memio_home {
 };
 
 /**
- * struct memio_group_meter - what a device moved for a group and those below it
+ * struct memio_group_meter - what a device moved for a group
  * @percpu:	a meter for each CPU; NULL: not yet
  * @shared:	for all of them, until then
+ * @used:	something was added
+ * @below:	what it moved for groups below; NULL: nothing
  */
 struct memio_group_meter {
 	struct memio_meter __percpu *percpu;
 	struct memio_meter shared;
+	bool used;
+	struct memio_group_meter *below;
+};
+
+#define MEMIO_AVGS	3	/* of 10, 60 and 300 s */
+
+/**
+ * struct memio_pressure - for how long a group, or one below it, was stopped (pressure.c)
+ * @lock:	around all of it
+ * @stops:	how many stops there are now
+ * @since_ns:	since when there is any
+ * @total_ns:	for how long there were, but for that
+ * @avg:	of the last seconds, in per cent, with FSHIFT bits behind the point
+ * @avg_ns:	when they were last brought up to date
+ * @avg_total_ns: the total then
+ */
+struct memio_pressure {
+	raw_spinlock_t lock;
+	int stops;
+	u64 since_ns;
+	u64 total_ns;
+	unsigned long avg[MEMIO_AVGS];
+	u64 avg_ns;
+	u64 avg_total_ns;
+};
+
+struct memio_cgroup;
+void memio_pressure_init(struct memio_pressure *p);
+void memio_pressure_stop(struct memio_cgroup *g, bool stopped, u64 now);
+void memio_pressure_run(struct memio_pressure *p, u64 now);
+void memio_pressure_show(struct seq_file *sf, struct memio_cgroup *g, u64 now);
+
+/**
+ * struct memio_group_cpu - what a CPU moved for a group
+ * @own:	for its own tasks
+ * @below:	for groups below
+ */
+struct memio_group_cpu {
+	struct memio_cpu_bytes own;
+	struct memio_cpu_bytes below;
+};
+
+/* What memio.events names as having stopped a group, beside devices */
+enum memio_stop_key {
+	MEMIO_STOP_TOTAL,
+	MEMIO_STOP_CPU,
+	MEMIO_STOP_IO,
+	MEMIO_STOP_SHARE,
+	MEMIO_STOP_KEYS
 };
 
 /* What memio.events counts. */
@@ -475,6 +592,12 @@ struct memio_limits;
  * @gone:	it is offline (likewise)
  * @events:	of it and those below
  * @events_local: its own
+ * @stops:	by what it and those below were stopped
+ * @dev_stops:	likewise, by device; NULL: by none
+ * @pressure:	for how long it, or one below it, was stopped
+ * @events_file: to notify those who wait for them
+ * @events_local_file: likewise
+ * @notify:	does it
  */
 struct memio_cgroup {
 	struct cgroup_subsys_state css;
@@ -486,7 +609,7 @@ struct memio_cgroup {
 	unsigned long try_again;
 	struct memio_group_meter *meter[MEMIO_DEVICES];
 	struct work_struct make;
-	struct memio_cpu_bytes __percpu *cpu;
+	struct memio_group_cpu __percpu *cpu;
 	struct memio_limits *limits;
 	u64 min;
 	u64 min_effective;
@@ -497,6 +620,12 @@ struct memio_cgroup {
 	bool gone;
 	atomic64_t events[MEMIO_EVENTS];
 	atomic64_t events_local[MEMIO_EVENTS];
+	atomic64_t stops[MEMIO_STOP_KEYS];
+	atomic64_t *dev_stops;
+	struct memio_pressure pressure;
+	struct cgroup_file events_file;
+	struct cgroup_file events_local_file;
+	struct irq_work notify;
 };
 
 extern struct memio_cgroup memio_root;
@@ -512,21 +641,39 @@ static inline struct memio_cgroup *memio_cgroup_parent(struct memio_cgroup *g)
 }
 
 int memio_cgroup_init(struct memio_cgroup *g);
-void memio_cgroup_add_cpu(struct memio_cgroup *g, const struct memio_cpu_bytes *b);
-bool memio_cgroup_prepare(struct memio_cgroup *g, struct memio_device *dev);
-void memio_cgroup_add(struct memio_cgroup *g, struct memio_device *dev, u32 window,
+void memio_cgroup_add_cpu(struct memio_cgroup *g, bool below, const struct memio_cpu_bytes *b);
+bool memio_cgroup_prepare(struct memio_cgroup *g, bool below, struct memio_device *dev);
+void memio_cgroup_add(struct memio_cgroup *g, bool below, struct memio_device *dev, u32 window,
 		      const struct memio_io *io);
-void memio_cgroup_read(struct memio_cgroup *g, struct memio_device *dev,
+void memio_cgroup_read(struct memio_cgroup *g, bool local, struct memio_device *dev,
 		       struct memio_bytes *sum);
 void memio_cgroup_free_meter(struct memio_cgroup *g, u16 id);
 void memio_cgroup_free_meters(struct memio_cgroup *g);
 void memio_show_bytes(struct seq_file *m, const struct memio_bytes *b);
 
+/* Tells those who wait for a group's events. Context: any. */
+static inline void memio_cgroup_notify(struct memio_cgroup *g)
+{
+	irq_work_queue(&g->notify);
+}
+
 #ifdef CONFIG_MEMCG
+u32 memio_folio_owner(struct folio *folio);
+bool memio_memcg_exact(const struct memio_cgroup *g);
 u32 memio_swap_owner(struct folio *folio, u32 id);
 struct mem_cgroup *memio_memory_of(struct memio_cgroup *g);
 struct mem_cgroup *memio_get_memory_of(struct memio_cgroup *g);
 #else
+static inline u32 memio_folio_owner(struct folio *folio)
+{
+	return 0;
+}
+
+static inline bool memio_memcg_exact(const struct memio_cgroup *g)
+{
+	return false;
+}
+
 static inline struct mem_cgroup *memio_memory_of(struct memio_cgroup *g)
 {
 	return NULL;
@@ -693,12 +840,8 @@ void memio_charge_cpu(u32 owner, u32 lines);
 
 /* Hand this CPU's stock on. Context: any, interrupts are turned off. */
 void memio_stock_flush(void);
-/* Hand all CPUs' stocks on. Context: process, may sleep. */
+/* Hand all CPUs' stocks on, from here. Context: any, interrupts are turned off. */
 void memio_stock_drain(void);
-/* The same, for readers of files. */
-bool memio_stock_drain_read(void);
-/* Whether the current task may have counters read, and other CPUs interrupted. */
-bool memio_may_monitor(void);
 
 /* ---- limits (limit.c), and those whom they stop (throttle.c) ---- */
 
@@ -717,6 +860,7 @@ u64 memio_limit_chunk(u32 owner, bool *stopped);
 bool memio_limit_reserve(u32 owner, u16 id, u32 bytes);
 int memio_limit_write(struct memio_cgroup *g, char *buf);
 void memio_limit_show(struct seq_file *m, struct memio_cgroup *g);
+void memio_limit_show_stops(struct seq_file *m, struct memio_cgroup *g, bool local);
 void memio_limit_new_device(u16 id);
 void memio_limit_offline(struct memio_cgroup *g);
 void memio_limit_free(struct memio_cgroup *g);
@@ -748,9 +892,17 @@ unsigned int memio_device_package(int package);
 
 /* ---- the sampler (counters.c), and its settings (core.c) ---- */
 
-/* Written in sysfs, read once in each window, or by each memio_sampler_want(). */
+/* Written in sysfs, read once in each window, or by each memio_cpu_want(). */
 extern unsigned int memio_interval_us;	/* length of a window */
-extern unsigned int memio_hold_ms;	/* samples after somebody wanted them */
+extern unsigned int memio_hold_ms;	/* CPUs are counted after somebody wanted it */
+
+enum memio_sampling {
+	MEMIO_SAMPLING_AUTO,	/* while memio is on, but for counters that others use */
+	MEMIO_SAMPLING_ALWAYS,	/* while memio is on */
+	MEMIO_SAMPLING_NEVER,
+};
+
+extern unsigned int memio_sampling;	/* an &enum memio_sampling */
 
 #define MEMIO_INTERVAL_US_MIN	1000
 #define MEMIO_INTERVAL_US_MAX	1000000
@@ -761,20 +913,20 @@ enum memio_estimator memio_estimator_get(void);
 
 #ifdef CONFIG_CGROUP_MEMIO_COUNTERS
 
-/* Someone wants figures: sample for the next while. Process context, may sleep. */
-void memio_sampler_want(void);
 void memio_sampler_again(void);
+enum memio_state memio_package_state(unsigned int package);
 const char *memio_counters_source(void);	/* "hswep", "none"; may sleep */
 bool memio_counters_valid(void);	/* each package's last window is, and is recent */
 
 #else
 
-static inline void memio_sampler_want(void)
+static inline void memio_sampler_again(void)
 {
 }
 
-static inline void memio_sampler_again(void)
+static inline enum memio_state memio_package_state(unsigned int package)
 {
+	return memio_enabled() ? MEMIO_STATE_ABSENT : MEMIO_STATE_OFF;
 }
 
 static inline const char *memio_counters_source(void)

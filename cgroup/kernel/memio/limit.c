@@ -102,6 +102,12 @@ static const char *const key_names[MEMIO_LIMIT_KEYS] = {
 	[MEMIO_LIMIT_IO]	= "io",
 };
 
+static const enum memio_stop_key stop_keys[MEMIO_LIMIT_KEYS] = {
+	[MEMIO_LIMIT_TOTAL]	= MEMIO_STOP_TOTAL,
+	[MEMIO_LIMIT_CPU]	= MEMIO_STOP_CPU,
+	[MEMIO_LIMIT_IO]	= MEMIO_STOP_IO,
+};
+
 /**
  * memio_period_ns - what a budget is for
  *
@@ -156,8 +162,43 @@ static u64 line_keeps_ns(const struct memio_line *line, u64 span_ns)
 void memio_event(struct memio_cgroup *g, enum memio_ev event, u64 n)
 {
 	atomic64_add(n, &g->events_local[event]);
-	for (; g; g = memio_cgroup_parent(g))
+	for (; g; g = memio_cgroup_parent(g)) {
 		atomic64_add(n, &g->events[event]);
+		memio_cgroup_notify(g);
+	}
+}
+
+/* A line has stopped a group. Before the event that says so. */
+static void count_stop(struct memio_cgroup *g, struct memio_line *line)
+{
+	atomic64_t *dev;
+
+	atomic64_inc(&line->stops);
+	for (; g; g = memio_cgroup_parent(g)) {
+		/* Pairs with the cmpxchg in prepare_stops(). */
+		dev = smp_load_acquire(&g->dev_stops);
+		if (line->what < MEMIO_STOP_KEYS)
+			atomic64_inc(&g->stops[line->what]);
+		else if (dev)
+			atomic64_inc(&dev[line->what - MEMIO_STOP_KEYS]);
+	}
+}
+
+/* Room for what devices' lines stop, in a group and those above it. */
+static int prepare_stops(struct memio_cgroup *g)
+{
+	atomic64_t *dev;
+
+	for (; g; g = memio_cgroup_parent(g)) {
+		if (READ_ONCE(g->dev_stops))
+			continue;
+		dev = kcalloc(MEMIO_DEVICES, sizeof(*dev), GFP_KERNEL_ACCOUNT);
+		if (!dev)
+			return -ENOMEM;
+		if (cmpxchg(&g->dev_stops, NULL, dev))
+			kfree(dev);
+	}
+	return 0;
 }
 
 /* ---- charging ---- */
@@ -259,8 +300,8 @@ static bool has_grace(struct memio_limits *l)
 	return false;
 }
 
-/* A pool is spent. In RCU's read side */
-static void stop(struct memio_limits *l)
+/* A pool of @line is spent. In RCU's read side */
+static void stop(struct memio_limits *l, struct memio_line *line)
 {
 	if (READ_ONCE(l->stopped_ns) || has_grace(l))
 		return;
@@ -270,6 +311,8 @@ static void stop(struct memio_limits *l)
 		atomic_dec(&memio_nr_stopped);
 		return;
 	}
+	WRITE_ONCE(l->stopped_by, line);
+	memio_pressure_stop(l->group, true, l->stopped_ns);
 	irq_work_queue(&l->stop);
 }
 
@@ -292,23 +335,31 @@ static bool charge(struct memio_cgroup *g, enum memio_limit_key key, u16 dev, u6
 		   u64 span_ns)
 {
 	bool charged = READ_ONCE(memio_regulated);
+	struct memio_line *line[3], *spent;
 	struct memio_limits *l;
-	int did;
+	int did, i;
 
 	/* Who is to be stopped for that has limits. */
-	if (charged && memio_share_charge(g, read + write, span_ns))
-		stop(memio_limits_of(g));
+	if (charged && memio_share_charge(g, read + write, span_ns)) {
+		l = memio_limits_of(g);
+		stop(l, &l->share);
+	}
 	for (; g; g = memio_cgroup_parent(g)) {
 		l = memio_limits_of(g);
 		if (!l)
 			continue;
-		did = take_line(l, &l->line[key], read, write, span_ns);
-		did |= take_line(l, &l->line[MEMIO_LIMIT_TOTAL], read, write, span_ns);
-		if (dev)
-			did |= take_line(l, line_of(l, dev), read, write, span_ns);
-		charged |= did;
-		if (did & SPENT)
-			stop(l);
+		spent = NULL;
+		line[0] = &l->line[key];
+		line[1] = &l->line[MEMIO_LIMIT_TOTAL];
+		line[2] = dev ? line_of(l, dev) : NULL;
+		for (i = 0; i < ARRAY_SIZE(line); i++) {
+			did = take_line(l, line[i], read, write, span_ns);
+			charged |= did;
+			if (did & SPENT && !spent)
+				spent = line[i];
+		}
+		if (spent)
+			stop(l, spent);
 	}
 	return charged;
 }
@@ -474,6 +525,7 @@ static void let_go(struct memio_limits *l, u64 patience_ns)
 		return;
 	WRITE_ONCE(l->patience_ns, patience_ns);
 	memio_share_go(l);
+	memio_pressure_stop(l->group, false, since + ns);
 	memio_event(l->group, MEMIO_EV_THROTTLED_NS, ns);
 	trace_memio_unthrottle(cgroup_id(l->group->css.cgroup), ns);
 	let_more_go(l, MEMIO_WAKE);
@@ -570,9 +622,13 @@ static void look(struct memio_limits *l)
 static void stop_now(struct irq_work *work)
 {
 	struct memio_limits *l = container_of(work, struct memio_limits, stop);
+	struct memio_line *line = READ_ONCE(l->stopped_by);
 
 	unsigned int cpus;
 
+	/* Whoever has stopped it a moment ago may be about to say by what. */
+	if (line)
+		count_stop(l->group, line);
 	memio_event(l->group, MEMIO_EV_THROTTLED, 1);
 	look(l);
 	cpus = memio_flag_running(l);
@@ -636,6 +692,17 @@ unsigned long memio_limits_often(void)
 	return clamp(msecs_to_jiffies(READ_ONCE(memio_hold_ms)) / 4, 1UL, (unsigned long)HZ);
 }
 
+/* Averages are the same whoever reads them. */
+static void run_pressures(void)
+{
+	struct cgroup_subsys_state *css;
+	u64 now = ktime_get_ns();
+
+	guard(rcu)();
+	css_for_each_descendant_pre(css, &memio_root.css)
+		memio_pressure_run(&memio_css_cgroup(css)->pressure, now);
+}
+
 static void limits_work_fn(struct work_struct *work)
 {
 	static unsigned long cpus_until = INITIAL_JIFFIES;
@@ -663,6 +730,7 @@ static void limits_work_fn(struct work_struct *work)
 	if (cpus)
 		cpus_until = jiffies + HZ;
 	cpus |= time_before(jiffies, cpus_until);
+	run_pressures();
 	if (memio_cpu_limited(cpus)) {
 		guard(mutex)(&memio_limit_mutex);
 		list_for_each_entry(l, &memio_all_limits, list)
@@ -674,7 +742,6 @@ static void limits_work_fn(struct work_struct *work)
 			queue_delayed_work(system_unbound_wq, &limits_work, HZ);
 		return;
 	}
-	memio_sampler_want();
 	if (cpus)
 		memio_cpu_want();
 	queue_delayed_work(system_unbound_wq, &limits_work, memio_limits_often());
@@ -682,8 +749,9 @@ static void limits_work_fn(struct work_struct *work)
 
 /* ---- setting them ---- */
 
-static void line_init(struct memio_line *line, u64 debt_ns)
+static void line_init(struct memio_line *line, unsigned int what, u64 debt_ns)
 {
+	line->what = what;
 	raw_spin_lock_init(&line->lock);
 	for (int way = 0; way < MEMIO_WAYS; way++) {
 		line->rate[way] = MEMIO_NO_LIMIT;
@@ -781,8 +849,8 @@ static struct memio_limits *make_limits(struct memio_cgroup *g, gfp_t gfp)
 		INIT_LIST_HEAD(&per_cpu_ptr(l->limbo, cpu)->going);
 	}
 	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
-		line_init(&l->line[key], MEMIO_DEBT_NS_MAX);
-	line_init(&l->share, MEMIO_DEBT_NS);
+		line_init(&l->line[key], stop_keys[key], MEMIO_DEBT_NS_MAX);
+	line_init(&l->share, MEMIO_STOP_SHARE, MEMIO_DEBT_NS);
 	l->line[MEMIO_LIMIT_TOTAL].cpus = true;
 	l->line[MEMIO_LIMIT_CPU].cpus = true;
 	l->share.cpus = true;
@@ -912,6 +980,7 @@ static struct memio_line *dev_line(struct memio_limits *l, u16 id, struct room *
 		return NULL;
 	room->lines = line->next;
 	line->next = NULL;
+	line_init(line, MEMIO_STOP_KEYS + id, MEMIO_DEBT_NS_MAX);
 	/* For whoever charges it is complete. */
 	smp_store_release(&l->dev_line[id], line);
 	return line;
@@ -1169,6 +1238,9 @@ static int set(struct memio_cgroup *g, const struct memio_limit_text *text)
 		return 0;
 	if (!max && holds_nothing(g, key))
 		return -EOPNOTSUPP;
+	ret = prepare_stops(g);
+	if (ret)
+		return ret;
 	/* Before the first rate is set, as who spends it is stopped by hooks. */
 	if (!max)
 		static_branch_inc(&memio_limit_key);
@@ -1258,14 +1330,61 @@ void memio_limit_show(struct seq_file *m, struct memio_cgroup *g)
 	look_at_tasks(g, &some, &classes);
 	guard(mutex)(&memio_limit_mutex);
 	l = g->limits;
+	if (!l)
+		return;
+	show_line(m, "default", l->fallback, false, io, classes);
 	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
 		show_line(m, key_names[key], l->line[key].rate, cpu && key != MEMIO_LIMIT_IO,
 			  io && key != MEMIO_LIMIT_CPU, classes);
-	show_line(m, "default", l->fallback, false, io, classes);
 	for (u16 id = 1; id < MEMIO_DEVICES; id++)
 		if (l->dev_line[id])
 			show_line(m, memio_device(id)->name, l->dev_line[id]->rate, false, io,
 				  classes);
+}
+
+static void show_stops(struct seq_file *m, const char *key, u64 stops)
+{
+	if (stops)
+		seq_printf(m, "%s throttled=%llu\n", key, stops);
+}
+
+/**
+ * memio_limit_show_stops - print how often which limit has stopped a group
+ * @m:		where
+ * @g:		the group
+ * @local:	without those below it
+ *
+ * Context: process, may sleep.
+ */
+void memio_limit_show_stops(struct seq_file *m, struct memio_cgroup *g, bool local)
+{
+	static const char *const names[MEMIO_STOP_KEYS] = {
+		[MEMIO_STOP_TOTAL]	= "total",
+		[MEMIO_STOP_CPU]	= "cpu",
+		[MEMIO_STOP_IO]		= "io",
+		[MEMIO_STOP_SHARE]	= "share",
+	};
+	struct memio_limits *l = memio_limits_of(g);
+	atomic64_t *dev = smp_load_acquire(&g->dev_stops); /* see count_stop() */
+	struct memio_line *line;
+
+	if (!local) {
+		for (int key = 0; key < MEMIO_STOP_KEYS; key++)
+			show_stops(m, names[key], atomic64_read(&g->stops[key]));
+		for (u16 id = 1; dev && id < MEMIO_DEVICES && memio_device(id); id++)
+			show_stops(m, memio_device(id)->name, atomic64_read(&dev[id]));
+		return;
+	}
+	if (!l)
+		return;
+	for (int key = 0; key < MEMIO_LIMIT_KEYS; key++)
+		show_stops(m, names[stop_keys[key]], atomic64_read(&l->line[key].stops));
+	show_stops(m, names[MEMIO_STOP_SHARE], atomic64_read(&l->share.stops));
+	for (u16 id = 1; id < MEMIO_DEVICES && memio_device(id); id++) {
+		line = line_of(l, id);
+		if (line)
+			show_stops(m, memio_device(id)->name, atomic64_read(&line->stops));
+	}
 }
 
 /**

@@ -33,6 +33,8 @@ struct memio_slices {
 
 /**
  * struct memio_line - limits to one kind of traffic
+ * @what:	what it is for: an &enum memio_stop_key, or MEMIO_STOP_KEYS and more for a device
+ * @stops:	how often it has stopped its group
  * @rate:	as they were written (limit_mutex)
  * @lock:	around @pool
  * @cpus:	CPUs are charged here, too
@@ -43,6 +45,8 @@ struct memio_slices {
  * @next:	of those that are made and not in use yet
  */
 struct memio_line {
+	unsigned int what;
+	atomic64_t stops;
 	u64 rate[MEMIO_WAYS];
 	raw_spinlock_t lock;
 	bool cpus;
@@ -79,6 +83,7 @@ struct memio_limbo {
  * @share:	what it may move by memio.min and memio.weight (regulate.c)
  * @share_waits: it has spent that, and waits
  * @stopped_ns:	since when they are spent, and the group's tasks stopped; 0: they are not
+ * @stopped_by:	which of the lines was spent first
  * @due_ns:	when it should be over
  * @grace_ns:	until when it is not stopped again, as it was for long
  * @patience_ns: what is long; more each time, until it has paid
@@ -103,6 +108,7 @@ struct memio_limits {
 	struct memio_line share;
 	unsigned int share_waits;
 	u64 stopped_ns;
+	struct memio_line *stopped_by;
 	u64 due_ns;
 	u64 grace_ns;
 	u64 patience_ns;

@@ -255,6 +255,11 @@ static struct kunit_suite ids_suite = {
 
 /* ---- meters ---- */
 
+static u64 unpriced(struct memio_bytes b)
+{
+	return memio_unpriced(&b);
+}
+
 static struct memio_device a_device = { .name = "a", .id = 7, .package = PACKAGE };
 static struct memio_device b_device = { .name = "b", .id = 8, .package = PACKAGE };
 
@@ -304,7 +309,7 @@ static void meter_takes_the_windows_price(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b.from, 1400);
 	KUNIT_EXPECT_EQ(test, b.write, 900);
 	KUNIT_EXPECT_EQ(test, b.read, 0);
-	KUNIT_EXPECT_EQ(test, b.unpriced, 0);
+	KUNIT_EXPECT_EQ(test, unpriced(b), 0);
 }
 
 static void meter_knows_directions(struct kunit *test)
@@ -350,12 +355,12 @@ static void meter_without_samples(struct kunit *test)
 		b = read_meter(&m);
 		KUNIT_EXPECT_EQ(test, b.read, 300);
 		KUNIT_EXPECT_EQ(test, b.write, 700);
-		KUNIT_EXPECT_EQ(test, b.unpriced, 1000);
+		KUNIT_EXPECT_EQ(test, unpriced(b), 1000);
 		/* Not sampled throughout: its price is none. */
 		publish(HALF, HALF, HALF, false);
 	}
 	publish(HALF, HALF, HALF, true);
-	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 1000);
+	KUNIT_EXPECT_EQ(test, unpriced(read_meter(&m)), 1000);
 }
 
 /*
@@ -398,13 +403,13 @@ static void meter_of_long_ago(struct kunit *test)
 	for (int i = 0; i < MEMIO_WINDOWS; i++)
 		publish(0, 0, HALF, i < MEMIO_WINDOWS - 5);
 	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 1000);
-	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 0);
+	KUNIT_EXPECT_EQ(test, unpriced(read_meter(&m)), 0);
 	charge(&m, 0, 1000, 0);
 	for (int i = 0; i < 2 * MEMIO_WINDOWS; i++)
 		publish(0, 0, MEMIO_PRICE_ONE, false);
 	/* Its window had none, nor had any since; a group in time has been told so. */
 	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 2000);
-	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 1000);
+	KUNIT_EXPECT_EQ(test, unpriced(read_meter(&m)), 1000);
 }
 
 /* Who charges may have asked for the window long ago, and others have been written since. */
@@ -441,7 +446,7 @@ static void meter_of_a_late_timer(struct kunit *test)
 	charge(&m, 0, 1000, 0);
 	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1600 * NSEC_PER_MSEC, true);
 	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 1500);
-	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 1000);
+	KUNIT_EXPECT_EQ(test, unpriced(read_meter(&m)), 1000);
 }
 
 /* What was shown without a price has none later, whatever comes, and however much later. */
@@ -459,7 +464,7 @@ static void meter_does_not_go_back(struct kunit *test)
 		for (int i = 0; i < windows; i++)
 			publish(HALF, HALF, HALF, true);
 		KUNIT_EXPECT_EQ(test, read_meter(&m).write, b.write);
-		KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, b.unpriced);
+		KUNIT_EXPECT_EQ(test, unpriced(read_meter(&m)), unpriced(b));
 	}
 }
 
@@ -483,14 +488,14 @@ static void meter_that_is_ahead(struct kunit *test)
 	charge(&above, 0, 1000, 0);
 	memio_meter_add(&above, &a_device, window, &io);
 	KUNIT_EXPECT_EQ(test, above.window, memio_price_window(PACKAGE));
-	KUNIT_EXPECT_EQ(test, above.sum.unpriced, 1000);
-	KUNIT_EXPECT_EQ(test, read_meter(&below).unpriced, 1000);
+	KUNIT_EXPECT_EQ(test, unpriced(above.sum), 1000);
+	KUNIT_EXPECT_EQ(test, unpriced(read_meter(&below)), 1000);
 
 	/* What it had waits for its own price. */
 	publish(0, 0, HALF, true);
 	KUNIT_EXPECT_EQ(test, read_meter(&above).from, 2000);
 	KUNIT_EXPECT_EQ(test, read_meter(&above).write, 1500);
-	KUNIT_EXPECT_EQ(test, read_meter(&above).unpriced, 1000);
+	KUNIT_EXPECT_EQ(test, unpriced(read_meter(&above)), 1000);
 
 	/* One that was left alone for so many windows that its own seems to be yet to come */
 	charge(&above, 0, 1000, 0);
@@ -513,7 +518,7 @@ static void meter_of_a_pause(struct kunit *test)
 	charge(&m, 0, 1000, 0);
 	for (int i = 0; i < MEMIO_WINDOWS + 10; i++)
 		publish(0, 0, HALF, true);
-	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 1000);
+	KUNIT_EXPECT_EQ(test, unpriced(read_meter(&m)), 1000);
 	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 1000);
 
 	/* Nor is the price of the window before it lost. */
@@ -521,8 +526,37 @@ static void meter_of_a_pause(struct kunit *test)
 	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1, false);
 	publish(0, 0, 0, true);
 	publish(0, 0, 0, true);
-	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 1000);
+	KUNIT_EXPECT_EQ(test, unpriced(read_meter(&m)), 1000);
 	KUNIT_EXPECT_EQ(test, read_meter(&m).write, 1500);
+}
+
+/*
+ * A reader that has asked for the window just before sampling begins finds the bytes of the pause
+ * among the memory bytes, and not in the IO bytes alone.
+ */
+static void meter_of_a_pause_is_complete(struct kunit *test)
+{
+	struct memio_price p = { .from_write = HALF };
+	struct memio_bytes b = {};
+	struct memio_meter m;
+	u32 window;
+
+	memio_meter_init(&m);
+	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1, false);
+	charge(&m, 500, 1000, 0);
+	window = memio_price_window(PACKAGE);
+	publish(0, 0, 0, true);
+	memio_prices[PACKAGE].updated_ns = ktime_get_ns();
+	memio_meter_read(&m, &a_device, window, &b);
+	KUNIT_EXPECT_EQ(test, b.from, 1000);
+	KUNIT_EXPECT_EQ(test, b.write, 1000);
+	KUNIT_EXPECT_EQ(test, b.read, 500);
+	KUNIT_EXPECT_EQ(test, b.unpriced_to, 500);
+	KUNIT_EXPECT_EQ(test, b.unpriced_from, 1000);
+	/* And later the same. */
+	b = read_meter(&m);
+	KUNIT_EXPECT_EQ(test, b.write, 1000);
+	KUNIT_EXPECT_EQ(test, b.unpriced_from, 1000);
 }
 
 /* Some may have been told that there is no price when it is published. */
@@ -536,7 +570,7 @@ static void meter_of_a_late_price(struct kunit *test)
 	charge(&m, 0, 1000, 0);
 	memio_prices[PACKAGE].updated_ns = ktime_get_ns() - 1600 * NSEC_PER_MSEC;
 	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1, true);
-	KUNIT_EXPECT_EQ(test, read_meter(&m).unpriced, 1000);
+	KUNIT_EXPECT_EQ(test, unpriced(read_meter(&m)), 1000);
 }
 
 /* What is pending where a thread ends gets its price where its process's sums are. */
@@ -559,7 +593,7 @@ static void meter_that_joins(struct kunit *test)
 	publish(HALF / 2, 0, MEMIO_PRICE_ONE, true);
 	KUNIT_EXPECT_EQ(test, read_meter(&to).read, 250);
 	KUNIT_EXPECT_EQ(test, read_meter(&to).write, 2000);
-	KUNIT_EXPECT_EQ(test, carried.unpriced + read_meter(&to).unpriced, 0);
+	KUNIT_EXPECT_EQ(test, unpriced(carried) + unpriced(read_meter(&to)), 0);
 }
 
 static void meter_of_large_sums(struct kunit *test)
@@ -632,7 +666,7 @@ static void meter_of_a_device_with_its_own_price(struct kunit *test)
 	memio_meter_read(&ma, &a_device, memio_price_window(PACKAGE), &a);
 	KUNIT_EXPECT_EQ(test, a.read, 1000);
 	KUNIT_EXPECT_EQ(test, a.write, 1000);
-	KUNIT_EXPECT_EQ(test, a.unpriced, 0);
+	KUNIT_EXPECT_EQ(test, unpriced(a), 0);
 
 	/* Nor is anything left of it in a window without. */
 	memio_meter_add(&ma, &a_device, memio_price_window(PACKAGE), &io);
@@ -656,6 +690,7 @@ static struct kunit_case meter_cases[] = {
 	KUNIT_CASE(meter_of_a_late_timer),
 	KUNIT_CASE(meter_that_is_ahead),
 	KUNIT_CASE(meter_of_a_pause),
+	KUNIT_CASE(meter_of_a_pause_is_complete),
 	KUNIT_CASE(meter_of_a_late_price),
 	KUNIT_CASE(meter_that_joins),
 	KUNIT_CASE(meter_does_not_go_back),
@@ -757,7 +792,7 @@ static u64 from_of(struct memio_cgroup *g, struct memio_device *dev)
 {
 	struct memio_bytes b = {};
 
-	memio_cgroup_read(g, dev, &b);
+	memio_cgroup_read(g, false, dev, &b);
 	return b.from;
 }
 
@@ -797,23 +832,37 @@ static void charge_goes_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, from_of(&memio_root, o->dev), 1000);
 }
 
-/* Whoever looks at a group, and however much later at the one above it */
-static void groups_above_have_no_less(struct kunit *test)
+static u64 local_from(struct memio_cgroup *g, struct memio_device *dev)
+{
+	struct memio_bytes b = {};
+
+	memio_cgroup_read(g, true, dev, &b);
+	return b.from;
+}
+
+/* What a group's own tasks moved is told apart from what those below it did. */
+static void charge_is_local(struct kunit *test)
 {
 	struct owners *o = test->priv;
-	struct memio_bytes below = {}, above = {};
 	u32 id = owner_in(o->group[0]);
 
 	charge_from(o->dev->id, id, 1000, TOTAL | CLAIM);
 	memio_stock_drain();
-	publish(0, 0, 0, false);
-	memio_cgroup_read(o->group[0], o->dev, &below);
-	for (int i = 0; i < MEMIO_WINDOWS; i++)
-		publish(HALF, HALF, HALF, true);
-	memio_cgroup_read(o->parent, o->dev, &above);
-	KUNIT_EXPECT_EQ(test, below.unpriced, 1000);
-	KUNIT_EXPECT_EQ(test, above.unpriced, below.unpriced);
-	KUNIT_EXPECT_EQ(test, above.write, below.write);
+	KUNIT_EXPECT_EQ(test, local_from(o->group[0], o->dev), 1000);
+	KUNIT_EXPECT_EQ(test, local_from(o->parent, o->dev), 0);
+	KUNIT_EXPECT_EQ(test, local_from(&memio_root, o->dev), 0);
+	flush_work(&o->parent->make);
+	id = owner_in(o->parent);
+	charge_from(o->dev->id, id, 20, TOTAL | CLAIM);
+	memio_stock_drain();
+	KUNIT_EXPECT_EQ(test, local_from(o->group[0], o->dev), 1000);
+	KUNIT_EXPECT_EQ(test, local_from(o->parent, o->dev), 20);
+	KUNIT_EXPECT_EQ(test, from_of(o->parent, o->dev), 1020);
+	KUNIT_EXPECT_EQ(test, from_of(&memio_root, o->dev), 1020);
+	charge_from(o->dev->id, 0, 3, TOTAL | CLAIM);
+	memio_stock_drain();
+	KUNIT_EXPECT_EQ(test, local_from(&memio_root, o->dev), 3);
+	KUNIT_EXPECT_EQ(test, from_of(&memio_root, o->dev), 1023);
 }
 
 static struct memio_bytes total_of(struct memio_device *dev)
@@ -827,6 +876,46 @@ static struct memio_bytes total_of(struct memio_device *dev)
 	return sum;
 }
 
+/* What another CPU has in its stock is handed on from here. */
+static void charge_is_seen_from_elsewhere(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	u32 id = owner_in(o->group[0]);
+	int here, cpu;
+
+	charge_from(o->dev->id, id, 1000, TOTAL | CLAIM);
+	here = raw_smp_processor_id();
+	for_each_online_cpu(cpu) {
+		if (cpu == here)
+			continue;
+		KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(cpu)), 0);
+		break;
+	}
+	memio_stock_drain();
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	KUNIT_EXPECT_EQ(test, own_from(id), 1000);
+	KUNIT_EXPECT_EQ(test, total_of(o->dev).from, 1000);
+}
+
+/* Whoever looks at a group, and however much later at the one above it */
+static void groups_above_have_no_less(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	struct memio_bytes below = {}, above = {};
+	u32 id = owner_in(o->group[0]);
+
+	charge_from(o->dev->id, id, 1000, TOTAL | CLAIM);
+	memio_stock_drain();
+	publish(0, 0, 0, false);
+	memio_cgroup_read(o->group[0], false, o->dev, &below);
+	for (int i = 0; i < MEMIO_WINDOWS; i++)
+		publish(HALF, HALF, HALF, true);
+	memio_cgroup_read(o->parent, false, o->dev, &above);
+	KUNIT_EXPECT_EQ(test, unpriced(below), 1000);
+	KUNIT_EXPECT_EQ(test, unpriced(above), unpriced(below));
+	KUNIT_EXPECT_EQ(test, above.write, below.write);
+}
+
 /* Nor has the device's total, where a window was sampled in part */
 static void total_has_no_less(struct kunit *test)
 {
@@ -837,11 +926,11 @@ static void total_has_no_less(struct kunit *test)
 	charge_from(o->dev->id, id, 1000, TOTAL | CLAIM);
 	memio_stock_drain();
 	publish(0, 0, 0, false);
-	memio_cgroup_read(o->group[0], o->dev, &below);
+	memio_cgroup_read(o->group[0], false, o->dev, &below);
 	for (int i = 0; i < MEMIO_WINDOWS + 10; i++)
 		publish(0, 0, HALF, true);
-	KUNIT_EXPECT_EQ(test, below.unpriced, 1000);
-	KUNIT_EXPECT_EQ(test, total_of(o->dev).unpriced, below.unpriced);
+	KUNIT_EXPECT_EQ(test, unpriced(below), 1000);
+	KUNIT_EXPECT_EQ(test, unpriced(total_of(o->dev)), unpriced(below));
 }
 
 /* Likewise, if the one above is looked at first, and the other long after a pause */
@@ -856,12 +945,12 @@ static void groups_below_have_no_more(struct kunit *test)
 	charge_from(o->dev->id, id, 1000, TOTAL | CLAIM);
 	memio_stock_drain();
 	publish(0, 0, HALF, true);
-	memio_cgroup_read(o->parent, o->dev, &above);
+	memio_cgroup_read(o->parent, false, o->dev, &above);
 	for (int i = 0; i < MEMIO_WINDOWS + 10; i++)
 		publish(0, 0, HALF, true);
-	memio_cgroup_read(o->group[0], o->dev, &below);
-	KUNIT_EXPECT_EQ(test, below.unpriced, 1000);
-	KUNIT_EXPECT_EQ(test, above.unpriced, below.unpriced);
+	memio_cgroup_read(o->group[0], false, o->dev, &below);
+	KUNIT_EXPECT_EQ(test, unpriced(below), 1000);
+	KUNIT_EXPECT_EQ(test, unpriced(above), unpriced(below));
 	KUNIT_EXPECT_EQ(test, above.write, below.write);
 }
 
@@ -1016,7 +1105,8 @@ static u64 cpu_of(struct memio_cgroup *g)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += per_cpu_ptr(g->cpu, cpu)->read;
+		sum += per_cpu_ptr(g->cpu, cpu)->own.read +
+		       per_cpu_ptr(g->cpu, cpu)->below.read;
 	return sum;
 }
 
@@ -1129,6 +1219,8 @@ static void id_of_nobody(struct kunit *test)
 
 static struct kunit_case owner_cases[] = {
 	KUNIT_CASE(charge_goes_up),
+	KUNIT_CASE(charge_is_local),
+	KUNIT_CASE(charge_is_seen_from_elsewhere),
 	KUNIT_CASE(groups_above_have_no_less),
 	KUNIT_CASE(groups_below_have_no_more),
 	KUNIT_CASE(total_has_no_less),
@@ -1533,7 +1625,7 @@ static void packet_is_cut_and_forwarded(struct kunit *test)
 		kfree_skb(at);
 	}
 	memio_stock_drain();
-	memio_cgroup_read(&memio_root, o->dev, &root);
+	memio_cgroup_read(&memio_root, false, o->dev, &root);
 	KUNIT_EXPECT_EQ(test, found, n);
 	/* The ring's new buffer is the kernel's own. */
 	KUNIT_EXPECT_EQ(test, total_of(o->dev).to, 16 + FRAME - HEADERS + n * (HEADERS + 16));
@@ -1561,7 +1653,7 @@ static void packet_is_cut_and_sent(struct kunit *test)
 		kfree_skb(at);
 	}
 	memio_stock_drain();
-	memio_cgroup_read(o->group[0], o->dev, &mine);
+	memio_cgroup_read(o->group[0], false, o->dev, &mine);
 	KUNIT_EXPECT_EQ(test, mine.to, FRAME - HEADERS + n * (HEADERS + 16));
 	KUNIT_EXPECT_EQ(test, mine.from, n * 8);
 	KUNIT_EXPECT_EQ(test, total_of(o->dev).to, mine.to);
@@ -1611,7 +1703,7 @@ static void packet_is_sent_by_its_ring(struct kunit *test)
 		__memio_tx_begin(&tx, skb, skb->dev);
 		__memio_tx_done(&tx);
 		memio_stock_drain();
-		memio_cgroup_read(o->group[0], o->dev, &mine);
+		memio_cgroup_read(o->group[0], false, o->dev, &mine);
 		KUNIT_EXPECT_EQ(test, mine.to, to);
 		KUNIT_EXPECT_EQ(test, mine.from, from);
 		/* Of the piece, where it is and half a line at either end */
@@ -1754,7 +1846,112 @@ static struct kunit_suite skb_suite = {
 	.test_cases = skb_cases,
 };
 
-kunit_test_suites(&ids_suite, &meter_suite, &owner_suite, &skb_suite);
+/* ---- states ---- */
+
+static void states_follow_conditions(struct kunit *test)
+{
+	static const struct {
+		enum memio_state state;
+		struct memio_condition c;
+	} cases[] = {
+		/* Each lacks one thing more. */
+		{ MEMIO_STATE_OK, { true, true, true, false, true, true } },
+		{ MEMIO_STATE_DISAGREES, { true, true, true, false, true, false } },
+		{ MEMIO_STATE_WARMING, { true, true, true, false, false, false } },
+		{ MEMIO_STATE_HELD, { true, true, true, true, false, false } },
+		{ MEMIO_STATE_HELD, { true, true, true, true, true, true } },
+		{ MEMIO_STATE_OFF, { true, true, false, false, false, false } },
+		{ MEMIO_STATE_ABSENT, { true, false, true, false, false, false } },
+		{ MEMIO_STATE_ABSENT, { true, false, false, false, false, false } },
+		{ MEMIO_STATE_OFF, { false, true, true, false, true, true } },
+		{ MEMIO_STATE_OFF, { false, false, true, false, false, false } },
+	};
+
+	for (int i = 0; i < ARRAY_SIZE(cases); i++)
+		KUNIT_EXPECT_EQ_MSG(test, memio_state(&cases[i].c), cases[i].state, "case %d", i);
+}
+
+static void states_add_up(struct kunit *test)
+{
+	for (int a = 0; a < MEMIO_STATES; a++) {
+		KUNIT_EXPECT_NOT_NULL(test, memio_state_names[a]);
+		KUNIT_EXPECT_EQ(test, memio_state_worse(a, a), a);
+		KUNIT_EXPECT_EQ(test, memio_state_worse(a, MEMIO_STATE_OK), a);
+		/* What is not counted is not in the total. */
+		KUNIT_EXPECT_EQ(test, memio_state_total(a, MEMIO_STATE_OFF), a);
+		KUNIT_EXPECT_EQ(test, memio_state_total(a, MEMIO_STATE_OK), a);
+		for (int b = 0; b < MEMIO_STATES; b++)
+			KUNIT_EXPECT_EQ(test, memio_state_worse(a, b), memio_state_worse(b, a));
+	}
+	KUNIT_EXPECT_EQ(test, memio_state_total(MEMIO_STATE_OK, MEMIO_STATE_HELD),
+			MEMIO_STATE_HELD);
+	KUNIT_EXPECT_EQ(test, memio_state_worse(MEMIO_STATE_HELD, MEMIO_STATE_DISAGREES),
+			MEMIO_STATE_HELD);
+}
+
+/* Stops that overlap count once; averages are psi's. */
+static void pressure_of_stops(struct kunit *test)
+{
+	struct memio_cgroup *above = kunit_kzalloc(test, sizeof(*above), GFP_KERNEL);
+	struct memio_cgroup *a = kunit_kzalloc(test, sizeof(*a), GFP_KERNEL);
+	struct memio_cgroup *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+	u64 now = 1000 * NSEC_PER_SEC;
+
+	KUNIT_ASSERT_NOT_NULL(test, above);
+	KUNIT_ASSERT_NOT_NULL(test, a);
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	a->css.parent = &above->css;
+	b->css.parent = &above->css;
+	memio_pressure_init(&above->pressure);
+	memio_pressure_init(&a->pressure);
+	memio_pressure_init(&b->pressure);
+	above->pressure.avg_ns = now;
+
+	memio_pressure_stop(a, true, now);
+	memio_pressure_stop(b, true, now + 100);
+	memio_pressure_stop(a, false, now + 150);
+	memio_pressure_stop(b, false, now + 300);
+	KUNIT_EXPECT_EQ(test, a->pressure.total_ns, 150);
+	KUNIT_EXPECT_EQ(test, b->pressure.total_ns, 200);
+	KUNIT_EXPECT_EQ(test, above->pressure.total_ns, 300);
+	/* The one that lets go was first. */
+	memio_pressure_stop(a, false, now + 400);
+	memio_pressure_stop(a, true, now + 399);
+	KUNIT_EXPECT_EQ(test, a->pressure.total_ns, 150);
+	KUNIT_EXPECT_EQ(test, above->pressure.stops, 0);
+
+	/* Half of the time, for long: 50 %; then nothing, for ten seconds: 50/e */
+	for (int i = 0; i < 2000; i++) {
+		now += 2 * NSEC_PER_SEC;
+		memio_pressure_stop(a, true, now - NSEC_PER_SEC);
+		memio_pressure_stop(a, false, now);
+		memio_pressure_run(&above->pressure, now);
+	}
+	for (int i = 0; i < MEMIO_AVGS; i++) {
+		KUNIT_EXPECT_GE(test, above->pressure.avg[i], 49UL << 11);
+		KUNIT_EXPECT_LE(test, above->pressure.avg[i], 51UL << 11);
+	}
+	memio_pressure_run(&above->pressure, now + 10 * NSEC_PER_SEC);
+	KUNIT_EXPECT_GE(test, above->pressure.avg[0], 17UL << 11);
+	KUNIT_EXPECT_LE(test, above->pressure.avg[0], 20UL << 11);
+	/* A moment is no time for an average. */
+	memio_pressure_run(&above->pressure, now + 11 * NSEC_PER_SEC);
+	KUNIT_EXPECT_EQ(test, above->pressure.avg_ns, now + 10 * NSEC_PER_SEC);
+}
+
+static struct kunit_case state_cases[] = {
+	KUNIT_CASE(states_follow_conditions),
+	KUNIT_CASE(states_add_up),
+	KUNIT_CASE(pressure_of_stops),
+	{}
+};
+
+static struct kunit_suite state_suite = {
+	.name = "memio_state",
+	.test_cases = state_cases,
+};
+
+kunit_test_suites(&ids_suite, &meter_suite, &owner_suite, &skb_suite, &state_suite);
 
 MODULE_DESCRIPTION("KUnit tests of memio");
 MODULE_LICENSE("GPL");

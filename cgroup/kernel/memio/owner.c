@@ -63,17 +63,16 @@
 #include <kunit/visibility.h>
 #include <linux/cgroup.h>
 #include <linux/cleanup.h>
-#include <linux/cpu.h>
+#include <linux/debugfs.h>
 #include <linux/hash.h>
+#include <linux/jiffies.h>
 #include <linux/llist.h>
 #include <linux/mutex.h>
-#include <linux/sched/mm.h>
-#include <linux/debugfs.h>
-#include <linux/jiffies.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -400,12 +399,8 @@ VISIBLE_IF_KUNIT bool memio_owner_reap(unsigned long quarantine)
 	raw_spin_unlock_irq(&owners_lock);
 
 	/* Nothing tags any more, but some CPU's stock may have what was tagged. */
-	if (!list_empty(&dead)) {
-		/* None is on its way out, with a stock that is not drained. */
-		cpus_read_lock();
+	if (!list_empty(&dead))
 		memio_stock_drain();
-		cpus_read_unlock();
-	}
 
 	raw_spin_lock_irq(&owners_lock);
 	while (!list_empty(&dead)) {
@@ -604,13 +599,14 @@ void memio_owner_prepare(u32 id, struct memio_device *dev)
 {
 	struct memio_cgroup *g;
 	struct memio_sums *s;
+	bool below;
 
 	rcu_read_lock();
 	g = charged(id, &s);
 	if (s && !account(s, dev))
 		make_account(s, dev, g);
-	for (; g; g = memio_cgroup_parent(g))
-		memio_cgroup_prepare(g, dev);
+	for (below = false; g; g = memio_cgroup_parent(g), below = true)
+		memio_cgroup_prepare(g, below, dev);
 	rcu_read_unlock();
 }
 
@@ -631,6 +627,7 @@ void memio_owner_charge(u32 id, struct memio_device *dev, u32 window,
 	struct memio_account *a;
 	struct memio_cgroup *g;
 	struct memio_sums *s;
+	bool below;
 
 	rcu_read_lock();
 	g = charged(id, &s);
@@ -642,8 +639,8 @@ void memio_owner_charge(u32 id, struct memio_device *dev, u32 window,
 			memio_event(g, MEMIO_EV_NO_SLOT, 1);
 	}
 	trace_memio_charge(id, dev->name, io->to, io->from + io->late);
-	for (; g; g = memio_cgroup_parent(g))
-		memio_cgroup_add(g, dev, window, io);
+	for (below = false; g; g = memio_cgroup_parent(g), below = true)
+		memio_cgroup_add(g, below, dev, window, io);
 	rcu_read_unlock();
 }
 
@@ -658,6 +655,7 @@ void memio_owner_charge_cpu(u32 id, const struct memio_cpu_bytes *b)
 {
 	struct memio_cgroup *g;
 	struct memio_sums *s;
+	bool below;
 
 	rcu_read_lock();
 	g = charged(id, &s);
@@ -665,8 +663,8 @@ void memio_owner_charge_cpu(u32 id, const struct memio_cpu_bytes *b)
 		atomic64_add(b->read, &s->cpu_read);
 		atomic64_add(b->write, &s->cpu_write);
 	}
-	for (; g; g = memio_cgroup_parent(g))
-		memio_cgroup_add_cpu(g, b);
+	for (below = false; g; g = memio_cgroup_parent(g), below = true)
+		memio_cgroup_add_cpu(g, below, b);
 	rcu_read_unlock();
 }
 

@@ -30,7 +30,9 @@
  * ends up without a price: its bytes count one for one, an upper bound for whole
  * lines, as each passes the memory at most once, and are counted as unpriced besides.
  * It may be hours long, and when there are prices again this is not to be forgotten: the
- * numbers of sampled windows are odd, those of others even (above they are in a row).
+ * numbers of sampled windows are odd, those of others even (above they are in a row). As they will
+ * never have a price, such bytes count so at once: a reader that comes when sampling has just begun
+ * finds them in the memory bytes, and not in the IO bytes alone.
  */
 
 #include <linux/bits.h>
@@ -125,7 +127,8 @@ static void add_cost(struct memio_bytes *sum, const struct memio_price *p,
 	if (!p) {
 		sum->read += io->to;
 		sum->write += io->from + io->late;
-		sum->unpriced += io->to + io->from + io->late;
+		sum->unpriced_to += io->to;
+		sum->unpriced_from += io->from + io->late;
 		return;
 	}
 
@@ -242,7 +245,8 @@ void memio_bytes_add(struct memio_bytes *sum, const struct memio_bytes *b)
 	sum->from += b->from;
 	sum->read += b->read;
 	sum->write += b->write;
-	sum->unpriced += b->unpriced;
+	sum->unpriced_to += b->unpriced_to;
+	sum->unpriced_from += b->unpriced_from;
 }
 
 /**
@@ -272,7 +276,8 @@ void memio_meter_add(struct memio_meter *m, const struct memio_device *dev, u32 
 
 	raw_spin_lock_irqsave(&m->lock, flags);
 	settle(m, dev, window);
-	if (likely(m->window == window)) {
+	/* What is not sampled will never have a price: whoever looks need not wait for one. */
+	if (likely(m->window == window && is_sampled(window))) {
 		m->pending.to += io->to;
 		m->pending.from += io->from;
 		m->pending.late += io->late;

@@ -5,26 +5,29 @@
  *	source hswep
  *	estimator dirty
  *	valid 1
+ *	state ok
  *	window_us 103120
  *	updated_ns 5120331042
  *
  *	0000:00:03.0 alias=nvme0n1,259:0 io_to=0 io_from=268435456 mem_read=0
- *		mem_write=134217728 unpriced=0 io_to_bps=0 io_from_bps=104857600
- *		mem_read_bps=0 mem_write_bps=52428800
+ *		mem_write=134217728 unpriced=0 unpriced_to=0 unpriced_from=0 io_to_bps=0
+ *		io_from_bps=104857600 mem_read_bps=0 mem_write_bps=52428800
  *	cpu mem_read=73400320 mem_write=2097152 valid=1 mem_read_bps=10485760
  *		mem_write_bps=0
  *	total io_to=0 io_from=268435456 mem_read=73400320 mem_write=136314880
- *		unpriced=0 io_to_bps=0 io_from_bps=104857600 mem_read_bps=10485760
+ *		unpriced=0 unpriced_to=0 unpriced_from=0 io_to_bps=0
+ *		io_from_bps=104857600 mem_read_bps=10485760
  *		mem_write_bps=52428800
  *
- * (each in one line; the last is the sum of those above it). Bytes since the task
+ * (each in one line; the last is the sum of those above it, and of what CPUs read while that was
+ * counted; the line "cpu" is there only while it is). Bytes since the task
  * began; of a process, the sum of its threads, those that have exited among them.
  * Rates are the differences between two updates, the last of which is at
  * updated_ns; window_us is the time between them: of a process, its longest
  * thread's. Who may read it is who may read /proc/PID/io.
  *
  * valid is 1 if the counters were read throughout the last window of every package, and that
- * is no older than two windows.
+ * is no older than two windows. state says in a word what is wrong if it is not (state.c).
  */
 
 #include <linux/ktime.h>
@@ -217,11 +220,7 @@ static int membw_show(struct seq_file *m, struct task_struct *task, bool whole)
 		goto out;
 	}
 
-	if (memio_may_monitor()) {
-		memio_sampler_want();
-		memio_cpu_want();
-	}
-	memio_stock_drain_read();
+	memio_stock_drain();
 	now = local_clock();
 	if (whole) {
 		ret = add_process(r, task, now);
@@ -232,9 +231,11 @@ static int membw_show(struct seq_file *m, struct task_struct *task, bool whole)
 		add_task(r, task, 0, now);
 	}
 
-	seq_printf(m, "source %s\nestimator %s\nvalid %d\nwindow_us %llu\nupdated_ns %llu\n\n",
+	seq_printf(m, "source %s\nestimator %s\nvalid %d\nstate %s\n",
 		   memio_counters_source(), memio_estimator_names[memio_estimator_get()],
-		   memio_counters_valid(), div_u64(r->window_ns, NSEC_PER_USEC),
+		   memio_counters_valid(), memio_state_names[memio_state_io()]);
+	seq_printf(m, "window_us %llu\nupdated_ns %llu\n\n",
+		   div_u64(r->window_ns, NSEC_PER_USEC),
 		   r->updated_ns ? ktime_get_ns() - (now - r->updated_ns) : 0);
 	for (u16 id = 1; id < MEMIO_DEVICES && (dev = memio_device(id)); id++) {
 		const struct line *line = &r->dev[id];
@@ -246,9 +247,10 @@ static int membw_show(struct seq_file *m, struct task_struct *task, bool whole)
 		show_line(m, line);
 		add_line(&total, line);
 	}
-	seq_printf(m, "cpu mem_read=%llu mem_write=%llu valid=%d mem_read_bps=%llu mem_write_bps=%llu\n",
-		   r->cpu.sum.read, r->cpu.sum.write, memio_cpu_valid(), r->cpu.bps[2],
-		   r->cpu.bps[3]);
+	if (memio_cpu_shown())
+		seq_printf(m, "cpu mem_read=%llu mem_write=%llu valid=%d mem_read_bps=%llu mem_write_bps=%llu\n",
+			   r->cpu.sum.read, r->cpu.sum.write, memio_cpu_valid(), r->cpu.bps[2],
+			   r->cpu.bps[3]);
 	add_line(&total, &r->cpu);
 	seq_puts(m, "total");
 	show_line(m, &total);

@@ -11,6 +11,9 @@ cg=/sys/fs/cgroup memio=/sys/kernel/memio
 samples=/sys/kernel/debug/memio/samples
 shopt -s globstar nullglob
 
+# What CPUs read is counted, too
+[ ! -w $cg/memio.cpu ] || echo on >$cg/memio.cpu
+
 # It sleeps by reading what never comes.
 exec 9<> <(:)
 pause() { read -rt "$1" -u 9 || :; }
@@ -84,7 +87,7 @@ until_is() {
 	echo "$value"
 }
 
-# membw_valid: what a task's own file says of prices. Who reads it wants counters to be read.
+# membw_valid: what a task's own file says of prices
 membw_valid() {
 	local line lines
 

@@ -147,6 +147,8 @@ static const char * const field_names[] = {
 	[MEM_READ] = "mem_read",
 	[MEM_WRITE] = "mem_write",
 	[UNPRICED] = "unpriced",
+	[UNPRICED_TO] = "unpriced_to",
+	[UNPRICED_FROM] = "unpriced_from",
 	[VALID] = "valid",
 	[UNCLAIMED_TO] = "unclaimed_to",
 	[UNCLAIMED_FROM] = "unclaimed_from",
@@ -369,13 +371,13 @@ int memio_check(struct memio_file *f, unsigned int device_fields)
 	long long sum[MEMIO_FIELDS] = {};
 	int i;
 
-	if (!cpu || cpu->has != (FIELD(VALID) | (device_fields & MEMORY)))
+	if (cpu && cpu->has != (FIELD(VALID) | (device_fields & MEMORY)))
 		return wrong(f, "cpu: not its fields");
-	if (cpu->field[VALID] > 1)
+	if (cpu && cpu->field[VALID] > 1)
 		return wrong(f, "cpu: valid=%lld", cpu->field[VALID]);
 	if (!total || total->has != total_fields)
 		return wrong(f, "total: not its fields");
-	if (*cpu->alias || *total->alias)
+	if ((cpu && *cpu->alias) || *total->alias)
 		return wrong(f, "cpu or total: no device has these names");
 	for (i = 0; i < f->lines; i++) {
 		const struct memio_line *l = &f->line[i];
@@ -393,15 +395,23 @@ int memio_check(struct memio_file *f, unsigned int device_fields)
 			return wrong(f, "%s: not a device's fields", l->key);
 		if (l->field[UNPRICED] > l->field[IO_TO] + l->field[IO_FROM])
 			return wrong(f, "%s: more is unpriced than was moved", l->key);
+		if (l->field[UNPRICED_TO] > l->field[IO_TO] ||
+		    l->field[UNPRICED_FROM] > l->field[IO_FROM] ||
+		    l->field[UNPRICED_TO] + l->field[UNPRICED_FROM] != l->field[UNPRICED])
+			return wrong(f, "%s: what is unpriced in each direction", l->key);
 		if (l->field[UNCLAIMED_TO] < 0 || l->field[UNCLAIMED_FROM] < 0)
 			return wrong(f, "%s: less than nothing is unclaimed", l->key);
 		for (field = 0; field < MEMIO_FIELDS; field++)
 			sum[field] += l->field[field];
 	}
-	for (field = 0; field < MEMIO_FIELDS; field++)
+	for (field = 0; field < MEMIO_FIELDS; field++) {
+		/* While CPUs are not counted there is no line of what they read before. */
+		if (!cpu && MEMORY & FIELD(field) && sum[field] <= total->field[field])
+			continue;
 		if (total_fields & FIELD(field) && sum[field] != total->field[field])
 			return wrong(f, "total: %s=%lld, but the lines' sum is %lld",
 				     field_names[field], total->field[field], sum[field]);
+	}
 	return 0;
 }
 
@@ -468,20 +478,18 @@ long long group_no_slot(const char *group)
 
 /* ---- where tests take place ---- */
 
-static const char *memio_is_off(void)
+/* What the command line says of memio, the last time that it does */
+static void boot_mode(char *mode, size_t size)
 {
-	static const char * const off[] = { "memio=off", "memio=0", "memio=n", "memio=N" };
 	char line[8192], *word, *save;
-	unsigned int i;
 
+	snprintf(mode, size, "auto");
 	if (read_file("/proc/cmdline", line, sizeof(line)) < 0)
-		return NULL;
+		return;
 	line[strcspn(line, "\n")] = 0;
 	for (word = strtok_r(line, " ", &save); word; word = strtok_r(NULL, " ", &save))
-		for (i = 0; i < ARRAY_SIZE(off); i++)
-			if (!strcmp(word, off[i]))
-				return off[i];
-	return NULL;
+		if (!strncmp(word, "memio=", strlen("memio=")))
+			snprintf(mode, size, "%s", word + strlen("memio="));
 }
 
 static void remove_groups(const char *group)
@@ -506,7 +514,7 @@ static void remove_groups(const char *group)
 /* Returns why tests of groups can't be done, or NULL. */
 const char *memio_begin(struct memio *m)
 {
-	char controllers[4096];
+	char controllers[4096], mode[16];
 
 	memset(m, 0, sizeof(*m));
 	if (geteuid())
@@ -526,9 +534,14 @@ const char *memio_begin(struct memio *m)
 	if (memio_get("enabled", m->enabled, sizeof(m->enabled)) ||
 	    memio_get("sample_hold_ms", m->hold, sizeof(m->hold)) ||
 	    memio_get("sample_interval_us", m->interval, sizeof(m->interval)) ||
+	    memio_get("sampling", m->sampling, sizeof(m->sampling)) ||
 	    memio_set("enabled", "1"))
 		return "memio can't be switched on";
-	m->pages = !memio_is_off();
+	boot_mode(mode, sizeof(mode));
+	m->pages = !strcmp(mode, "tasks") || !strcmp(mode, "on");
+	/* It is as groups need it, and the test's are no more then. */
+	if (!strcmp(mode, "auto"))
+		snprintf(m->enabled, sizeof(m->enabled), "auto");
 	return NULL;
 }
 
@@ -538,6 +551,7 @@ void memio_end(struct memio *m)
 	memio_set("enabled", m->enabled);
 	memio_set("sample_hold_ms", m->hold);
 	memio_set("sample_interval_us", m->interval);
+	memio_set("sampling", m->sampling);
 	if (m->file)
 		unlink(m->file);
 	munmap(m->shared, BLOCK);

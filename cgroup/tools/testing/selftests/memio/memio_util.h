@@ -73,6 +73,8 @@ enum memio_field {
 	MEM_READ,
 	MEM_WRITE,
 	UNPRICED,
+	UNPRICED_TO,
+	UNPRICED_FROM,
 	VALID,			/* of the line "cpu" */
 	UNCLAIMED_TO,
 	UNCLAIMED_FROM,
@@ -85,7 +87,8 @@ enum memio_field {
 
 #define FIELD(f)	(1U << (f))
 #define SUMS		(FIELD(IO_TO) | FIELD(IO_FROM) | FIELD(MEM_READ) | \
-			 FIELD(MEM_WRITE) | FIELD(UNPRICED))
+			 FIELD(MEM_WRITE) | FIELD(UNPRICED) | \
+			 FIELD(UNPRICED_TO) | FIELD(UNPRICED_FROM))
 #define RATES		(FIELD(IO_TO_BPS) | FIELD(IO_FROM_BPS) | \
 			 FIELD(MEM_READ_BPS) | FIELD(MEM_WRITE_BPS))
 /* Of a line of CPUs, which move no IO bytes */
@@ -160,7 +163,8 @@ struct memio {
 	char enabled[8];		/* what to put back */
 	char hold[16];
 	char interval[16];
-	bool pages;			/* memory has owners */
+	char sampling[16];
+	bool pages;			/* memory has owners (memio=tasks) */
 	void *shared;			/* a page that children see */
 };
 

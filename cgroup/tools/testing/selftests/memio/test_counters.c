@@ -4,7 +4,7 @@
  *
  * Without a price IO bytes are memory bytes, one for one, and said to be (unpriced). So it
  * is on machines without counters that memio can use (source none), where the other tests
- * here are skipped, and on all while nobody wants figures.
+ * here are skipped, and on all while sampling is "never". Who reads figures has no part in it.
  *
  * What prices are right is not to be seen here: there is nothing to compare them with.
  */
@@ -73,34 +73,20 @@ static bool is_valid(void)
 	return !memio_get("valid", value, sizeof(value)) && !strcmp(value, "1");
 }
 
-/* Says that figures are wanted, each time. */
-static bool becomes_valid(void *stat)
+static bool becomes_valid(void *unused)
 {
-	char text[4096];
-
-	read_file(stat, text, sizeof(text));
 	return is_valid();
 }
 
-/* For as long as it would take to become valid again */
-static bool stays_invalid(void *unused)
+/* From here on, until it is "auto" again */
+static void disarm(void)
 {
-	int i;
-
-	for (i = 0; i < 50; i++, usleep(20000))
-		if (is_valid())
-			return false;
-	return true;
+	memio_set("sampling", "never");
 }
 
-/* Nobody has wanted figures for a while, unless others go on to want them. */
-static bool disarm(const char *stat)
+static int arm(void)
 {
-	char text[4096];
-
-	memio_set("sample_hold_ms", "100");
-	read_file(stat, text, sizeof(text));
-	return wait_for(stays_invalid, NULL, 30);
+	return memio_set("sampling", "auto");
 }
 
 static struct memio_line line_in(enum memio_kind kind, struct memio_file *f, const char *path,
@@ -152,14 +138,16 @@ MEMIO_TEST(counters, unpriced)
 		.f = self->f,
 	};
 
-	if (!disarm(self->stat))
-		SKIP(return, "somebody else reads figures all the time");
+	disarm();
 	ASSERT_EQ(0, run_io(self->group, &self->read));
-	EXPECT_TRUE(wait_for(all_unpriced, &g, 30));
+	/* At once: there is no window that they wait for. */
+	EXPECT_TRUE(all_unpriced(&g));
 	EXPECT_LE(SIZE, g.field[IO_FROM]);
 	EXPECT_EQ(g.field[IO_FROM], g.field[MEM_WRITE]);
 	EXPECT_EQ(g.field[IO_TO], g.field[MEM_READ]);
 	EXPECT_EQ(g.field[IO_FROM] + g.field[IO_TO], g.field[UNPRICED]);
+	EXPECT_EQ(g.field[IO_TO], g.field[UNPRICED_TO]);
+	EXPECT_EQ(g.field[IO_FROM], g.field[UNPRICED_FROM]);
 }
 
 /* Once windows are valid, what is accounted has a price, of 2.5 at most. */
@@ -170,7 +158,7 @@ MEMIO_TEST(counters, priced)
 
 	if (self->none)
 		SKIP(return, NO_COUNTERS);
-	ASSERT_EQ(0, memio_set("sample_hold_ms", "600000"));
+	ASSERT_EQ(0, arm());
 	if (!wait_for(becomes_valid, self->stat, 30))
 		SKIP(return, "the counters can't be read: somebody else has them?");
 	before = line_of(self->f, self->stat, self->m.disk.master);
@@ -187,9 +175,7 @@ MEMIO_TEST(counters, priced)
 	EXPECT_LE(0, mem);
 	EXPECT_GE(io * 5 / 2 + 64 * KIB, mem);
 
-	/* And nobody wants figures any more. */
-	if (!disarm(self->stat))
-		SKIP(return, "somebody else reads figures all the time");
+	disarm();
 	EXPECT_FALSE(is_valid());
 }
 
@@ -256,7 +242,7 @@ MEMIO_TEST(counters, threads_that_end)
 
 	if (self->none)
 		SKIP(return, NO_COUNTERS);
-	ASSERT_EQ(0, memio_set("sample_hold_ms", "600000"));
+	ASSERT_EQ(0, arm());
 	ASSERT_EQ(0, memio_set("sample_interval_us", "200000"));
 	if (!wait_for(becomes_valid, self->stat, 30))
 		SKIP(return, "the counters can't be read: somebody else has them?");
@@ -280,15 +266,17 @@ static int read_stat(void *path)
 	return is_valid() ? 2 : 0;
 }
 
-/* Who may not monitor the machine sees figures, but does not make the counters run. */
-MEMIO_TEST(counters, nobody_samples)
+/* Whoever reads figures sees them, and does not make the counters run: root no more than others. */
+MEMIO_TEST(counters, readers_dont_sample)
 {
 	if (self->none)
 		SKIP(return, NO_COUNTERS);
-	if (!disarm(self->stat))
-		SKIP(return, "somebody else reads figures all the time");
-	memio_set("sample_hold_ms", "5000");
+	disarm();
 	EXPECT_EQ(0, run_as_nobody(read_stat, self->stat));
+	EXPECT_EQ(0, read_stat(self->stat));
+	/* Nor does it take a reader. */
+	ASSERT_EQ(0, arm());
+	EXPECT_TRUE(wait_for(becomes_valid, NULL, 30));
 }
 
 #define BOX	"/sys/bus/event_source/devices/uncore_cbox_0/"
@@ -367,16 +355,17 @@ MEMIO_TEST(counters, trap11_counters_taken)
 		.f = self->f,
 	};
 	int event = -1, later;
+	char state[32];
 
 	if (self->none)
 		SKIP(return, NO_COUNTERS);
 	if (access(BOX "type", F_OK))
 		SKIP(return, "there is no %s", BOX);
-	ASSERT_TRUE(disarm(self->stat));
+	disarm();
 	ASSERT_TRUE(wait_for(perf_has_it, &event, 30))
 		TH_LOG("perf can't count: %s", strerror(errno));
 
-	ASSERT_EQ(0, memio_set("sample_hold_ms", "600000"));
+	ASSERT_EQ(0, arm());
 	g.before = line_of(self->f, self->stat, self->m.disk.master);
 	/* It tries again once a second. */
 	usleep(2500000);
@@ -387,10 +376,25 @@ MEMIO_TEST(counters, trap11_counters_taken)
 	EXPECT_EQ(g.field[IO_FROM] + g.field[IO_TO], g.field[UNPRICED]);
 	EXPECT_FALSE(is_valid());
 	EXPECT_TRUE(counts(event));
+	ASSERT_EQ(0, memio_get("state", state, sizeof(state)));
+	EXPECT_STREQ("held", state);
 	close(event);
 	EXPECT_TRUE(wait_for(becomes_valid, self->stat, 30));
 
-	/* The other way round perf gets nothing, and does no harm. */
+	/* Who comes later has them, too: memio gives way, and says so. */
+	later = pin_event();
+	usleep(2500000);
+	EXPECT_TRUE(later >= 0 && counts(later));
+	EXPECT_FALSE(is_valid());
+	ASSERT_EQ(0, memio_get("state", state, sizeof(state)));
+	EXPECT_STREQ("held", state);
+	if (later >= 0)
+		close(later);
+	EXPECT_TRUE(wait_for(becomes_valid, self->stat, 90));
+
+	/* With "always" perf gets nothing, and does no harm. */
+	ASSERT_EQ(0, memio_set("sampling", "always"));
+	EXPECT_TRUE(wait_for(becomes_valid, self->stat, 30));
 	later = pin_event();
 	usleep(500000);
 	EXPECT_FALSE(later >= 0 && counts(later));

@@ -96,7 +96,7 @@ do {									\
 } while (0)
 
 /* For what needs pages to have owners */
-#define NO_PAGES	"the kernel was booted with memio=off"
+#define NO_PAGES	"the kernel was not booted with memio=tasks"
 
 /* The whole file, or half of it, in requests of 64 KiB */
 static struct io io(struct memio *m, int flags)

@@ -8,11 +8,13 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -27,10 +29,24 @@
 
 static const char * const settings[] = {
 	"enabled", "estimator", "sample_interval_us", "sample_hold_ms", "period_us",
-	"guaranteed_bps", "without_counters",
+	"guaranteed_bps", "without_counters", "sampling",
 };
 
-static const char * const shown[] = { "source", "valid" };
+static const char * const shown[] = { "source", "state", "valid" };
+
+/* How good figures are */
+static bool is_state(const char *word)
+{
+	static const char * const states[] = {
+		"ok", "warming", "held", "absent", "disagrees", "off",
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(states); i++)
+		if (!strcmp(word, states[i]))
+			return true;
+	return false;
+}
 
 static void setting_path(char *path, const char *name)
 {
@@ -90,6 +106,11 @@ MEMIO_TEST(sysfs, values)
 	EXPECT_TRUE(!strcmp(value, "0") || !strcmp(value, "1")) TH_LOG("%s", value);
 	ASSERT_EQ(0, memio_get("valid", value, sizeof(value)));
 	EXPECT_TRUE(!strcmp(value, "0") || !strcmp(value, "1")) TH_LOG("%s", value);
+	ASSERT_EQ(0, memio_get("state", value, sizeof(value)));
+	EXPECT_TRUE(is_state(value)) TH_LOG("%s", value);
+	ASSERT_EQ(0, memio_get("sampling", value, sizeof(value)));
+	EXPECT_TRUE(!strcmp(value, "auto") || !strcmp(value, "always") || !strcmp(value, "never"))
+		TH_LOG("%s", value);
 	ASSERT_EQ(0, memio_get("estimator", value, sizeof(value)));
 	for (i = 0; i < ARRAY_SIZE(estimators) && strcmp(value, estimators[i]); i++)
 		;
@@ -131,6 +152,9 @@ MEMIO_TEST(sysfs, accepted)
 		{ "guaranteed_bps", "0", "0" },
 		{ "without_counters", "lift\n", "lift" },
 		{ "without_counters", "io", "io" },
+		{ "sampling", "never\n", "never" },
+		{ "sampling", "always", "always" },
+		{ "sampling", "auto\n", "auto" },
 	};
 	char value[64];
 	unsigned int i;
@@ -185,10 +209,16 @@ MEMIO_TEST(sysfs, refused)
 		{ "without_counters", "1", EINVAL },
 		{ "without_counters", "lif", EINVAL },
 		{ "without_counters", "io lift", EINVAL },
+		{ "sampling", "1", EINVAL },
+		{ "sampling", "on", EINVAL },
+		{ "sampling", "alway", EINVAL },
+		{ "sampling", "auto never", EINVAL },
+		{ "sampling", "\n", EINVAL },
+		{ "enabled", "autom", EINVAL },
 	};
 	/* None of them is the default, to which nothing shall fall back. */
 	static const char * const values[] = { "1", "miss", "20000", "7000", "3000",
-						"200000000000", "lift" };
+						"200000000000", "lift", "always" };
 	char value[64];
 	unsigned int i, j;
 
@@ -238,7 +268,12 @@ MEMIO_TEST(sysfs, nobody_reads)
 
 /* ---- the parser ---- */
 
-#define LINE_STAT	" io_to=1 io_from=2 mem_read=3 mem_write=4 unpriced=3"
+/* Of what CPUs read alone; more than a line, and less; and a line whose parts are wrong */
+#define CPUS_TOTAL	"total io_to=0 io_from=0 mem_read=3 mem_write=4 unpriced=0 unpriced_to=0 unpriced_from=0\n"
+#define MORE_TOTAL	"total io_to=1 io_from=2 mem_read=7 mem_write=4 unpriced=3 unpriced_to=1 unpriced_from=2\n"
+#define LESS_TOTAL	"total io_to=1 io_from=2 mem_read=2 mem_write=4 unpriced=3 unpriced_to=1 unpriced_from=2\n"
+#define OTHER_STAT	" io_to=1 io_from=2 mem_read=3 mem_write=4 unpriced=3 unpriced_to=2 unpriced_from=1\n"
+#define LINE_STAT	" io_to=1 io_from=2 mem_read=3 mem_write=4 unpriced=3 unpriced_to=1 unpriced_from=2"
 #define CPU_STAT	"cpu mem_read=0 mem_write=0 valid=0\n"
 #define CPU_STAT_1	"cpu mem_read=1 mem_write=0 valid=1\n"
 #define TOTAL_STAT	"total" LINE_STAT "\n"
@@ -255,7 +290,7 @@ TEST(parser)
 		{ true, MEMIO_STAT, "0000:00:03.0" LINE_STAT "\n" CPU_STAT TOTAL_STAT },
 		/* What is not known is skipped. */
 		{ true, MEMIO_STAT, "a" LINE_STAT " new=x:y\n" CPU_STAT TOTAL_STAT },
-		{ true, MEMIO_MEMBW, HEAD "new x\n\na alias=b,8:0" LINE_STAT "\n"
+		{ true, MEMIO_MEMBW, HEAD "state ok\nnew x\n\na alias=b,8:0" LINE_STAT "\n"
 		  CPU_STAT TOTAL_STAT },
 		{ false, MEMIO_STAT, "a" LINE_STAT "\n" CPU_STAT "total" LINE_STAT },
 		{ false, MEMIO_STAT, "a" LINE_STAT "\na" LINE_STAT "\n" CPU_STAT TOTAL_STAT },
@@ -304,13 +339,20 @@ TEST(parser)
 	ASSERT_EQ(0, memio_parse("a" LINE_STAT "\n" CPU_STAT_1 TOTAL_STAT, MEMIO_STAT, f));
 	EXPECT_EQ(-1, memio_check(f, SUMS));
 	ASSERT_EQ(0, memio_parse(CPU_STAT_1 "cpu_idle mem_read=2 mem_write=4\n"
-				 "total io_to=0 io_from=0 mem_read=3 mem_write=4 unpriced=0\n",
+				 CPUS_TOTAL,
 				 MEMIO_STAT, f));
 	EXPECT_EQ(0, memio_check(f, SUMS)) TH_LOG("%s", f->why);
 	ASSERT_EQ(0, memio_parse("a" LINE_STAT "\nb" LINE_STAT "\n" CPU_STAT TOTAL_STAT,
 				 MEMIO_STAT, f));
 	EXPECT_EQ(-1, memio_check(f, SUMS));
+	/* Without a line of CPUs the total may have what they read before. */
 	ASSERT_EQ(0, memio_parse("a" LINE_STAT "\n" TOTAL_STAT, MEMIO_STAT, f));
+	EXPECT_EQ(0, memio_check(f, SUMS)) TH_LOG("%s", f->why);
+	ASSERT_EQ(0, memio_parse("a" LINE_STAT "\n" MORE_TOTAL, MEMIO_STAT, f));
+	EXPECT_EQ(0, memio_check(f, SUMS)) TH_LOG("%s", f->why);
+	ASSERT_EQ(0, memio_parse("a" LINE_STAT "\n" LESS_TOTAL, MEMIO_STAT, f));
+	EXPECT_EQ(-1, memio_check(f, SUMS));
+	ASSERT_EQ(0, memio_parse("a" OTHER_STAT TOTAL_STAT, MEMIO_STAT, f));
 	EXPECT_EQ(-1, memio_check(f, SUMS));
 	ASSERT_EQ(0, memio_parse("a" LINE_STAT "\n" CPU_STAT, MEMIO_STAT, f));
 	EXPECT_EQ(-1, memio_check(f, SUMS));
@@ -379,7 +421,7 @@ MEMIO_TEST(files, stat_of_group)
 	set_path(path, "%s/memio.stat", self->group);
 	ASSERT_EQ(0, memio_read(path, MEMIO_STAT, f)) TH_LOG("%s", f->why);
 	EXPECT_EQ(0, memio_check(f, SUMS)) TH_LOG("%s", f->why);
-	EXPECT_EQ(2, f->lines);
+	EXPECT_EQ(memio_line(f, "cpu") ? 2 : 1, f->lines);
 	ASSERT_NE(NULL, memio_line(f, "total"));
 	EXPECT_EQ(0, memio_line(f, "total")->field[IO_TO]);
 	EXPECT_EQ(0, memio_line(f, "total")->field[IO_FROM]);
@@ -415,6 +457,218 @@ MEMIO_TEST(files, events)
 	EXPECT_LE(0, group_no_slot(self->m.root));
 	set_path(path, "%s/memio.events.local", self->group);
 	EXPECT_GT(0, write_file(path, "1"));
+}
+
+/* What a group's own tasks moved has the lines of memio.stat; no line is the root's alone. */
+MEMIO_TEST(files, stat_local)
+{
+	struct memio_file *f = self->f;
+	char path[PATH_MAX];
+	int i;
+
+	set_path(path, "%s/memio.stat.local", self->group);
+	ASSERT_EQ(0, memio_read(path, MEMIO_STAT, f)) TH_LOG("%s", f->why);
+	EXPECT_EQ(0, memio_check(f, SUMS)) TH_LOG("%s", f->why);
+	EXPECT_EQ(0, memio_line(f, "total")->field[IO_TO]);
+	EXPECT_GT(0, write_file(path, "1"));
+	set_path(path, "%s/memio.stat.local", self->m.root);
+	ASSERT_EQ(0, memio_read(path, MEMIO_STAT, f)) TH_LOG("%s", f->why);
+	EXPECT_EQ(0, memio_check(f, SUMS)) TH_LOG("%s", f->why);
+	for (i = 0; i < f->lines; i++) {
+		EXPECT_EQ(0, f->line[i].has & UNCLAIMED) TH_LOG("%s", f->line[i].key);
+	}
+}
+
+/* The value of a key in a flat-keyed file; NULL: there is none. */
+static const char *flat(const char *path, const char *key)
+{
+	static char text[4096], value[64];
+	char *line, *save;
+	size_t n = strlen(key);
+
+	if (read_file(path, text, sizeof(text)) < 0)
+		return NULL;
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		if (strncmp(line, key, n) || line[n] != ' ')
+			continue;
+		snprintf(value, sizeof(value), "%s", line + n + 1);
+		return value;
+	}
+	return NULL;
+}
+
+MEMIO_TEST(files, state)
+{
+	static const char * const words[] = { "cpu", "io", "total" };
+	const char * const groups[] = { self->group, self->m.root };
+	const char *value;
+	char path[PATH_MAX], state[64];
+	unsigned int g, i;
+
+	for (g = 0; g < ARRAY_SIZE(groups); g++) {
+		set_path(path, "%s/memio.state", groups[g]);
+		for (i = 0; i < ARRAY_SIZE(words); i++) {
+			value = flat(path, words[i]);
+			ASSERT_NE(NULL, value) TH_LOG("%s", words[i]);
+			EXPECT_TRUE(is_state(value)) TH_LOG("%s %s", words[i], value);
+		}
+		value = flat(path, "accounting");
+		ASSERT_NE(NULL, value);
+		EXPECT_STREQ("on", value);
+		value = flat(path, "writeback");
+		ASSERT_NE(NULL, value);
+		EXPECT_TRUE(!strcmp(value, self->m.pages ? "tasks" : "group") ||
+			    (!self->m.pages && g == 0 && !strcmp(value, "above")))
+			TH_LOG("writeback %s", value);
+		EXPECT_GT(0, write_file(path, "1"));
+	}
+	ASSERT_EQ(0, memio_set("sampling", "never"));
+	ASSERT_EQ(0, memio_get("source", state, sizeof(state)));
+	value = flat(path, "io");
+	ASSERT_NE(NULL, value);
+	EXPECT_STREQ(strcmp(state, "none") ? "off" : "absent", value);
+	ASSERT_EQ(0, memio_set("enabled", "0"));
+	EXPECT_STREQ("off", flat(path, "accounting") ?: "");
+	EXPECT_STREQ("off", flat(path, "io") ?: "");
+	EXPECT_STREQ("off", flat(path, "cpu") ?: "");
+	EXPECT_STREQ("off", flat(path, "total") ?: "");
+	ASSERT_EQ(0, memio_set("enabled", "1"));
+}
+
+/* What groups need: with the test's memio is on. */
+MEMIO_TEST(files, enabled_auto)
+{
+	char value[8];
+
+	ASSERT_EQ(0, memio_set("enabled", "0"));
+	ASSERT_EQ(0, memio_get("enabled", value, sizeof(value)));
+	EXPECT_STREQ("0", value);
+	/* Root's word holds, whatever groups come. */
+	ASSERT_NE(NULL, memio_group(&self->m, "another"));
+	ASSERT_EQ(0, memio_get("enabled", value, sizeof(value)));
+	EXPECT_STREQ("0", value);
+	ASSERT_EQ(0, memio_set("enabled", "auto\n"));
+	ASSERT_EQ(0, memio_get("enabled", value, sizeof(value)));
+	EXPECT_STREQ("1", value);
+}
+
+/* The root alone says who may have CPUs' counters, and what the memory gives. */
+MEMIO_TEST(files, root_settings)
+{
+	static const struct {
+		const char *name, *written, *read;
+		int error;
+	} writes[] = {
+		{ "memio.cpu", "on", "on\n", 0 },
+		{ "memio.cpu", "off\n", "off\n", 0 },
+		{ "memio.cpu", "x", "off\n", EINVAL },
+		{ "memio.cpu", "1", "off\n", EINVAL },
+		{ "memio.cpu", "auto", "auto\n", 0 },
+		{ "memio.guaranteed", "bps=100000000000", "bps=100000000000\n", 0 },
+		{ "memio.guaranteed", "bps=x", "bps=100000000000\n", EINVAL },
+		{ "memio.guaranteed", "bps=", "bps=100000000000\n", EINVAL },
+		{ "memio.guaranteed", "bps=-1", "bps=100000000000\n", EINVAL },
+		{ "memio.guaranteed", "bps=1125899906842625", "bps=100000000000\n", ERANGE },
+		{ "memio.guaranteed", "100", "bps=100000000000\n", EINVAL },
+		{ "memio.guaranteed", "rbps=100", "bps=100000000000\n", EOPNOTSUPP },
+		{ "memio.guaranteed", "wbps=100", "bps=100000000000\n", EOPNOTSUPP },
+		{ "memio.guaranteed", "bps=0\n", "bps=0\n", 0 },
+	};
+	char path[PATH_MAX], value[64];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(writes); i++) {
+		set_path(path, "%s/%s", self->m.root, writes[i].name);
+		EXPECT_EQ(-writes[i].error, write_file(path, writes[i].written))
+			TH_LOG("%s '%s'", writes[i].name, writes[i].written);
+		ASSERT_LT(0, read_file(path, value, sizeof(value)));
+		EXPECT_STREQ(writes[i].read, value) TH_LOG("after '%s'", writes[i].written);
+		set_path(path, "%s/%s", self->group, writes[i].name);
+		EXPECT_NE(0, access(path, F_OK)) TH_LOG("%s", path);
+	}
+}
+
+/* The line of CPUs is there while they are counted, and the total does not go back after that. */
+MEMIO_TEST(files, cpu_line)
+{
+	struct memio_file *f = self->f;
+	char path[PATH_MAX], cpu[PATH_MAX];
+	long long read;
+	int i;
+
+	set_path(path, "%s/memio.stat", self->m.root);
+	set_path(cpu, "%s/memio.cpu", self->m.root);
+	ASSERT_EQ(0, write_file(cpu, "off"));
+	ASSERT_EQ(0, memio_read(path, MEMIO_STAT, f)) TH_LOG("%s", f->why);
+	EXPECT_EQ(0, memio_check(f, SUMS | UNCLAIMED)) TH_LOG("%s", f->why);
+	EXPECT_EQ(NULL, memio_line(f, "cpu"));
+	EXPECT_EQ(NULL, memio_line(f, "cpu_idle"));
+	ASSERT_EQ(0, memio_read("/proc/self/membw", MEMIO_MEMBW, f)) TH_LOG("%s", f->why);
+	EXPECT_EQ(NULL, memio_line(f, "cpu"));
+
+	ASSERT_EQ(0, write_file(cpu, "on"));
+	ASSERT_EQ(0, memio_read(path, MEMIO_STAT, f)) TH_LOG("%s", f->why);
+	EXPECT_EQ(0, memio_check(f, SUMS | UNCLAIMED)) TH_LOG("%s", f->why);
+	if (memio_line(f, "cpu")) {
+		EXPECT_NE(NULL, memio_line(f, "cpu_idle"));
+	} else {
+		TH_LOG("this machine can't count what CPUs read");
+	}
+	usleep(100000);
+	ASSERT_EQ(0, memio_read(path, MEMIO_STAT, f)) TH_LOG("%s", f->why);
+	read = memio_line(f, "total")->field[MEM_READ];
+	ASSERT_EQ(0, write_file(cpu, "off"));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, memio_read(path, MEMIO_STAT, f)) TH_LOG("%s", f->why);
+		EXPECT_LE(read, memio_line(f, "total")->field[MEM_READ]);
+		EXPECT_EQ(NULL, memio_line(f, "cpu"));
+	}
+	ASSERT_EQ(0, write_file(cpu, "auto"));
+}
+
+/* Whoever waits for events is woken, in the group and above it. */
+MEMIO_TEST(files, events_notify)
+{
+	static const char * const names[] = {
+		"memio.events", "memio.events.local", "memio.events",
+	};
+	const char * const groups[] = { self->group, self->group, self->m.base };
+	struct pollfd poll_fd[ARRAY_SIZE(names)], notified;
+	char path[PATH_MAX], text[4096];
+	unsigned int i;
+	int seen = 0, n;
+
+	/* So that a limit rests on no counters, which the group is told about once a second. */
+	ASSERT_EQ(0, memio_set("sampling", "never"));
+	notified.fd = inotify_init1(IN_NONBLOCK);
+	notified.events = POLLIN;
+	ASSERT_LE(0, notified.fd);
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		set_path(path, "%s/%s", groups[i], names[i]);
+		poll_fd[i].fd = open(path, O_RDONLY);
+		poll_fd[i].events = POLLPRI;
+		ASSERT_LE(0, poll_fd[i].fd);
+		EXPECT_LT(0, read(poll_fd[i].fd, text, sizeof(text)));
+		ASSERT_LE(0, inotify_add_watch(notified.fd, path, IN_MODIFY));
+	}
+	EXPECT_EQ(0, poll(poll_fd, 1, 0));
+	set_path(path, "%s/memio.limit", self->group);
+	ASSERT_EQ(0, write_file(path, "io bps=1000000000"));
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		EXPECT_EQ(1, poll(&poll_fd[i], 1, 20000)) TH_LOG("%s", names[i]);
+		EXPECT_EQ(POLLPRI, poll_fd[i].revents & POLLPRI) TH_LOG("%s", names[i]);
+		EXPECT_LT(0, pread(poll_fd[i].fd, text, sizeof(text), 0));
+		close(poll_fd[i].fd);
+	}
+	/* One event for each file, at least */
+	while (seen < (int)ARRAY_SIZE(names) && poll(&notified, 1, 20000) == 1) {
+		n = read(notified.fd, text, sizeof(text));
+		if (n > 0)
+			seen += n / sizeof(struct inotify_event);
+	}
+	EXPECT_LE(ARRAY_SIZE(names), seen);
+	close(notified.fd);
+	EXPECT_EQ(0, write_file(path, "io bps=max"));
 }
 
 /* A group has the files where its parent has enabled the controller; not in threaded ones. */

@@ -755,7 +755,7 @@ MEMIO_TEST(stopped, locks_are_let_go)
 	pid_t pid;
 
 	if (!self->m.pages)
-		SKIP(return, "the kernel was booted with memio=off");
+		SKIP(return, "the kernel was not booted with memio=tasks");
 	ASSERT_EQ(0, cg_write(self->group, "memio.limit", "io rbps=1000"));
 	set_path(path, "%s/new", self->m.dir);
 	pid = fork();

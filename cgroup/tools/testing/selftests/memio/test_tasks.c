@@ -687,7 +687,7 @@ MEMIO_TEST(tasks, move_with_dirty_pages)
 	pid_t pid;
 
 	if (!self->m.pages)
-		SKIP(return, "the kernel was booted with memio=off");
+		SKIP(return, "the kernel was not booted with memio=tasks");
 	pid = cg_run_nowait(a, dirty_and_sync, &self->m.file);
 	ASSERT_LT(0, pid);
 	ASSERT_TRUE(stopped(pid));
@@ -744,7 +744,7 @@ MEMIO_TEST(tasks, trap12_late_writeback)
 	struct disk_stat since = memio_disk_stat(&self->m);
 
 	if (!self->m.pages)
-		SKIP(return, "the kernel was booted with memio=off");
+		SKIP(return, "the kernel was not booted with memio=tasks");
 	ASSERT_EQ(0, run_io(gone, &write));
 	ASSERT_EQ(0, rmdir(gone));
 	/* The group does not wait for its pages. */
