@@ -804,7 +804,7 @@ static struct memio_line *make_line(gfp_t gfp)
 
 	if (!line)
 		return NULL;
-	line_init(line, MEMIO_DEBT_NS_MAX);
+	line_init(line, 0, MEMIO_DEBT_NS_MAX);
 	line->slices = alloc_percpu_gfp(struct memio_slices, gfp);
 	if (!line->slices) {
 		kfree(line);
@@ -980,7 +980,7 @@ static struct memio_line *dev_line(struct memio_limits *l, u16 id, struct room *
 		return NULL;
 	room->lines = line->next;
 	line->next = NULL;
-	line_init(line, MEMIO_STOP_KEYS + id, MEMIO_DEBT_NS_MAX);
+	line->what = MEMIO_STOP_KEYS + id;
 	/* For whoever charges it is complete. */
 	smp_store_release(&l->dev_line[id], line);
 	return line;
