@@ -680,6 +680,7 @@ void memio_cgroup_free_meters(struct memio_cgroup *g)
 	for (int i = 0; i < MEMIO_DEVICES; i++)
 		memio_cgroup_free_meter(g, i);
 	free_percpu(g->cpu);
+	kfree(g->dev_stops);
 }
 
 static void memio_css_free(struct cgroup_subsys_state *css)
@@ -688,7 +689,6 @@ static void memio_css_free(struct cgroup_subsys_state *css)
 
 	memio_limit_free(g);
 	memio_cgroup_free_meters(g);
-	kfree(g->dev_stops);
 	kfree(g);
 }
 

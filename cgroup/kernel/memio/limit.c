@@ -623,7 +623,6 @@ static void stop_now(struct irq_work *work)
 {
 	struct memio_limits *l = container_of(work, struct memio_limits, stop);
 	struct memio_line *line = READ_ONCE(l->stopped_by);
-
 	unsigned int cpus;
 
 	/* Whoever has stopped it a moment ago may be about to say by what. */

@@ -737,6 +737,8 @@ static struct memio_cgroup *new_group(struct kunit *test, struct memio_cgroup *p
 
 	KUNIT_ASSERT_NOT_NULL(test, g);
 	g->css.parent = parent ? &parent->css : NULL;
+	/* Whose memory its accounts take */
+	g->css.cgroup = memio_root.css.cgroup;
 	KUNIT_ASSERT_EQ(test, memio_cgroup_init(g), 0);
 	KUNIT_ASSERT_EQ(test, memio_owner_init_group(g), 0);
 	return g;
