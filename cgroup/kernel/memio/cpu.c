@@ -823,11 +823,11 @@ bool memio_cpu_limited(bool limited)
  * memio_cpu_can_count - whether what CPUs read can be counted here
  *
  * Context: any.
- * Return: true if there is a counter for it.
+ * Return: true if there is a counter for it, and root does not refuse it (memio.cpu).
  */
 bool memio_cpu_can_count(void)
 {
-	return memio_cpu_there;
+	return memio_cpu_there && READ_ONCE(memio_cpu_mode) != MEMIO_CPU_OFF;
 }
 
 /**

@@ -302,6 +302,12 @@ void memio_share_go(struct memio_limits *l)
 
 /* ---- rates ---- */
 
+/* Its directory is removed: it has no tasks, and nothing to claim from then on. */
+static bool is_gone(struct memio_cgroup *g)
+{
+	return g->gone || css_is_dying(&g->css);
+}
+
 /* More than there is at all nobody can have, and does not take from others. */
 static struct memio_claim claim_of(const struct memio_cgroup *g, u64 total)
 {
@@ -346,7 +352,7 @@ static void claims(u64 total, bool again)
 	css_for_each_descendant_post(css, &memio_root.css) {
 		g = memio_css_cgroup(css);
 		parent = memio_cgroup_parent(g);
-		if (!parent || g->gone)
+		if (!parent || is_gone(g))
 			continue;
 		/* One with others below it, too: of tasks that were in one that is gone. */
 		WRITE_ONCE(g->active, self_active(g, again) || g->sharing.weights);
@@ -379,7 +385,7 @@ static unsigned int grants(u64 total)
 	css_for_each_descendant_pre(css, &memio_root.css) {
 		g = memio_css_cgroup(css);
 		parent = memio_cgroup_parent(g);
-		if (!parent || g->gone)
+		if (!parent || is_gone(g))
 			continue;
 		claim = claim_of(g, total);
 		WRITE_ONCE(g->min_effective, memio_share_min(&parent->sharing, &claim));

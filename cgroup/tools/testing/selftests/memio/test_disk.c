@@ -523,7 +523,7 @@ static int write_slowly(const char *group, void *arg)
  */
 MEMIO_TEST(disk, limit_and_logger)
 {
-	volatile int *writer = self->m.shared;
+	int *writer = self->m.shared;
 	int fd = open(self->m.file, O_WRONLY | O_APPEND), status;
 	char limit[128];
 	double begun;
@@ -539,7 +539,7 @@ MEMIO_TEST(disk, limit_and_logger)
 	ASSERT_LE(0, pid);
 	if (!pid)
 		_exit(cg_run(self->a, write_slowly, &self->m));
-	while (!*writer)
+	while (!__atomic_load_n(writer, __ATOMIC_RELAXED))
 		usleep(1000);
 	/* It is at it. */
 	usleep(300000);

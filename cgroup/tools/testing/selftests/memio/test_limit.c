@@ -58,7 +58,7 @@ FIXTURE(limit) {
 FIXTURE_SETUP(limit)
 {
 	const char *why = memio_begin(&self->m);
-	static const char * const keys[] = { "total", "cpu", "io", "default" };
+	static const char * const keys[] = { "default", "total", "cpu", "io" };
 	struct memio_file *f;
 	char path[PATH_MAX];
 	int i;
@@ -192,7 +192,7 @@ MEMIO_TEST(limit, refused)
 	unsigned int i;
 
 	ASSERT_EQ(0, write_file(self->path, "total rbps=1234567890123"));
-	self->rate[0][1] = 1234567890123;
+	self->rate[1][1] = 1234567890123;
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		EXPECT_EQ(-bad[i].error, write_file(self->path, bad[i].written))
 			TH_LOG("'%s'", bad[i].written);

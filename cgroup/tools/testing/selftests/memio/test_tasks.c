@@ -387,23 +387,21 @@ MEMIO_TEST(tasks, threads_end_while_read)
 
 #define MANY	3000
 
-static atomic_int sleepers, reader_stops;
+static atomic_int sleepers;
 
 static void *read_then_sleep(void *fd)
 {
 	if (!read_block(*(int *)fd))
 		_exit(1);
 	sleepers++;
-	while (!reader_stops)
-		usleep(100000);
-	return NULL;
+	for (;;)
+		pause();
 }
 
 static void *read_own(void *unused)
 {
-	while (!reader_stops)
+	for (;;)
 		own();
-	return NULL;
 }
 
 static void *end_at_once(void *fd)
@@ -435,13 +433,13 @@ static int many_threads(const char *group, void *fd)
 	for (i = 0; i < 5; i++)
 		told->process = own();
 	reading = (seconds_now() - begun) / 5;
-	if (pthread_create(&reader, &attr, read_own, NULL))
+	if (pthread_create(&reader, NULL, read_own, NULL))
 		return 3;
 	for (round = 0; round < 5; round++) {
 		longest = 0;
 		for (i = 0; i < 40; i++) {
 			begun = seconds_now();
-			if (pthread_create(&thread, &attr, end_at_once, fd) ||
+			if (pthread_create(&thread, NULL, end_at_once, fd) ||
 			    pthread_join(thread, &failed) || failed)
 				return 4;
 			if (seconds_now() - begun > longest)
