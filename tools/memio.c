@@ -16,6 +16,10 @@
 #define VERSION "0.1"
 
 const struct command *const commands[] = {
+	&command_stat,
+	&command_run,
+	&command_limit,
+	&command_doctor,
 	&command_trace,
 	&command_cit,
 	&command_active,

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What one types every day: memio stat, limit, run and doctor. They are made of libmemio and of
+ *
+ *	figures.c	figures -> a table, CSV, JSON
+ *	group.c		a group of one's own, for a command
+ *
+ * MEMIO_ROOT, in the environment, is the directory that has proc/ and sys/: recorded trees
+ * test the commands that only read.
+ */
+#ifndef MEMIO_EVERYDAY_H
+#define MEMIO_EVERYDAY_H
+
+#include <memio/memio.h>
+
+#include "../json/json.h"
+#include "command.h"
+#include "options.h"
+
+/* everyday_open: a reader; NULL after a complaint, with *@status */
+struct memio *everyday_open(int *status);
+/* everyday_status: of an error of the library, which is complained of; @group may be NULL */
+int everyday_status(struct memio *m, int err, const char *group);
+/* everyday_able: false, after a complaint, where nothing tells of memory bandwidth */
+bool everyday_able(struct memio *m);
+
+/* ---- figures ---- */
+
+/* bytes_text: "609 MB", powers of 1000; rate_text: "60.9 MB/s", or "max" */
+#define FIGURE_TEXT	24
+const char *bytes_text(uint64_t bytes, char text[FIGURE_TEXT]);
+const char *rate_text(uint64_t bps, char text[FIGURE_TEXT]);
+/* way_meaning: "memory written (receive, disk reads)" */
+const char *way_meaning(enum memio_way way);
+
+/**
+ * struct figures - what was moved in some time
+ * @kind:	"group", "process", "device" or "machine"
+ * @name:	of that
+ * @moved:	the difference
+ * @stopped_usec, @stops: by limits, if @has_stops
+ * @has_stops:	it is a group
+ * @time_ns:	when the time began, since the command did
+ */
+struct figures {
+	const char *kind, *name;
+	struct memio_stat moved;
+	uint64_t stopped_usec, stops, time_ns;
+	bool has_stops;
+};
+
+void figures_table(struct memio *m, const struct figures *f, FILE *to);
+/* figures_rows: short: a row for each key, after the time */
+void figures_rows_head(FILE *to);
+void figures_rows(struct memio *m, const struct figures *f, FILE *to);
+void figures_csv_head(FILE *to);
+void figures_csv(struct memio *m, const struct figures *f, FILE *to);
+json_t *figures_json(struct memio *m, const struct figures *f);
+
+/* ---- a group of one's own (group.c) ---- */
+
+/**
+ * struct own_group - while a command runs in it
+ * @path:	in the hierarchy
+ * @pid:	the command's process
+ * @guard:	the pipe of the process that removes the group if this one is killed
+ */
+struct own_group {
+	char *path;
+	pid_t pid;
+	int guard;
+};
+
+/*
+ * own_group_make: below the group @parent, with the controller; an empty one. A STATUS_, after a
+ * complaint with the line to type
+ */
+int own_group_make(struct memio *m, const char *parent, struct own_group *g);
+/* own_group_start: the command; 0, or STATUS_NOT_RUN, STATUS_NO_SUCH, STATUS_FAILED */
+int own_group_start(struct memio *m, struct own_group *g, char **argv);
+/*
+ * own_group_wait: at most @ns; whether it has ended, with *@status as a shell has it: signals that
+ * came to this process are passed on
+ */
+bool own_group_wait(struct own_group *g, uint64_t ns, int *status);
+/* own_group_remove: what is still in it goes to where this process is */
+void own_group_remove(struct memio *m, struct own_group *g);
+
+#endif /* MEMIO_EVERYDAY_H */

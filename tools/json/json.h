@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The one writer of JSON: each object that memio prints begins with
+ *
+ *	{"memio": 1, "command": "stat", ...
+ *
+ * and is a line. Names end in what their values are: _bytes, _bps, _ns, _usec.
+ */
+#ifndef MEMIO_JSON_H
+#define MEMIO_JSON_H
+
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define JSON_VERSION	1
+
+/* json_begin: an object of the command that runs; json_end: prints it, and lets go of it */
+json_t *json_begin(void);
+void json_end(json_t *object, FILE *to);
+/* json_name: a string of bytes that nobody knows: what is no UTF-8 is '?' */
+json_t *json_name(const char *name);
+/* json_count: a number; what is beyond 2^63 is as large as there is room for */
+json_t *json_count(uint64_t n);
+/* csv_name: in quotes, as a field */
+void csv_name(FILE *to, const char *name);
+
+#endif /* MEMIO_JSON_H */
