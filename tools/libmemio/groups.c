@@ -33,16 +33,22 @@ static bool leads_up(const char *path)
 
 int mio_group_path(struct memio *m, const char *group, const char *file, char path[MIO_PATH_MOST])
 {
-	int n;
+	char *to = path;
 
 	if (!m->mount)
 		return no_mount(m);
 	if (leads_up(group))
 		return mio_fail(m, -EINVAL, "%s: a group's path has no '..'", group);
-	n = snprintf(path, MIO_PATH_MOST, "%s%s%s/%s", m->mount, *group == '/' ? "" : "/",
-		     strcmp(group, "/") ? group : "", file);
-	if (n >= MIO_PATH_MOST)
+	if (strlen(m->mount) + strlen(group) + strlen(file) + 3 > MIO_PATH_MOST)
 		return mio_fail(m, -ENAMETOOLONG, "the path of the group is too long");
+	/* Thousands of times a second, so without printf */
+	to = stpcpy(to, m->mount);
+	if (*group != '/')
+		*to++ = '/';
+	if (strcmp(group, "/"))
+		to = stpcpy(to, group);
+	*to++ = '/';
+	stpcpy(to, file);
 	return 0;
 }
 
@@ -279,6 +285,9 @@ static int walk(struct walk *w, unsigned int depth)
 	status = w->each(&g, w->arg);
 	if (status)
 		return status < 0 ? status : 0;
+	/* Of a directory that counts its directories, as cgroupfs does: it has none */
+	if (st.st_nlink == 2)
+		return 0;
 	children = scandir(w->path, &child, only_groups, by_name);
 	if (children < 0)
 		return errno == ENOMEM ? -ENOMEM : 0;

@@ -85,6 +85,9 @@ ssize_t mio_read(struct memio *m, const char *path);
 /* mio_root_path: of a file below the root; false: too long */
 bool mio_root_path(const struct memio *m, char path[MIO_PATH_MOST], const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* mio_task_path: of a process's file, or of a thread's if @tid is not 0; false: too long */
+bool mio_task_path(const struct memio *m, char path[MIO_PATH_MOST], pid_t pid, pid_t tid,
+		   const char *file);
 /* mio_group_path: of a group's file; -ENODEV, -ENAMETOOLONG, -EINVAL: "..", with a sentence */
 int mio_group_path(struct memio *m, const char *group, const char *file, char path[MIO_PATH_MOST]);
 /* mio_group_read: a group's file, into m->text; its length, or an error with a sentence */

@@ -52,8 +52,7 @@ static int kernel_group_limits(struct memio *m, const char *path, struct memio_l
 static int kernel_task_membw(struct memio *m, pid_t pid, pid_t tid, struct memio_membw *b)
 {
 	char path[MIO_PATH_MOST];
-	const bool good = tid ? mio_root_path(m, path, "proc/%d/task/%d/membw", pid, tid) :
-				mio_root_path(m, path, "proc/%d/membw", pid);
+	const bool good = mio_task_path(m, path, pid, tid, "membw");
 	const ssize_t n = good ? mio_read(m, path) : -ENAMETOOLONG;
 
 	if (n >= 0)

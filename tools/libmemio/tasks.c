@@ -13,8 +13,7 @@
 static ssize_t read_file(struct memio *m, pid_t pid, pid_t tid, const char *file)
 {
 	char path[MIO_PATH_MOST];
-	const bool good = tid ? mio_root_path(m, path, "proc/%d/task/%d/%s", pid, tid, file) :
-				mio_root_path(m, path, "proc/%d/%s", pid, file);
+	const bool good = mio_task_path(m, path, pid, tid, file);
 	const ssize_t n = good ? mio_read(m, path) : -ENAMETOOLONG;
 
 	if (n == -ENOENT || n == -ESRCH)

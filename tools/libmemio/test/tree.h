@@ -30,6 +30,7 @@ static void tree_above(char *path)
 }
 
 /* tree_unpack: to the directory @to; false: that is no tree */
+__attribute__((unused))
 static bool tree_unpack(const char *from, const char *to)
 {
 	char line[65536], path[8192], name[4096], target[4096];
