@@ -16,6 +16,7 @@
 #define VERSION "0.1"
 
 const struct command *const commands[] = {
+	&command_top,
 	&command_stat,
 	&command_run,
 	&command_limit,
