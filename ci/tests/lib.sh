@@ -8,7 +8,7 @@
 #	done_testing
 #
 # $tmp is an empty directory, removed at the end. A check that fails says what
-# it got; the test goes on. MEMIO_TEST_KERNEL names another kernel than stock.
+# it got; the test goes on. MEMIO_TEST_KERNEL names another kernel than the patched one.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
@@ -91,10 +91,15 @@ done_testing() {
 	exit 0
 }
 
-# vm [OPTION]... -- COMMAND...: ci/vm with the kernel for tests, and without
-# the models: tests that want them say `vm_model`.
-vm() { "$memio_top/ci/vm" --kernel "${MEMIO_TEST_KERNEL:-stock}" --no-model "$@"; }
-vm_model() { "$memio_top/ci/vm" --kernel "${MEMIO_TEST_KERNEL:-stock}" "$@"; }
+# The kernel for tests that are not of memio: the patched one, which is there, with memio switched
+# off. `make test-more PART=stock` runs them on stock's, and on Debian's own.
+test_kernel=(--kernel patched --append memio=off)
+[ -z "${MEMIO_TEST_KERNEL:-}" ] || test_kernel=(--kernel "$MEMIO_TEST_KERNEL")
+
+# vm [OPTION]... -- COMMAND...: ci/vm with that kernel, and without the models: tests that want them
+# say `vm_model`.
+vm() { "$memio_top/ci/vm" "${test_kernel[@]}" --no-model "$@"; }
+vm_model() { "$memio_top/ci/vm" "${test_kernel[@]}" "$@"; }
 
 # qemu_that BRANCH: for ci/vm --qemu, of which it has no option: a QEMU that changes its arguments,
 # each by a branch of a `case` which adds to $args
