@@ -65,6 +65,12 @@ do {									\
 	(void)flags;								\
 	atomic_flag_clear_explicit(lock, memory_order_release);			\
 } while (0)
+#define raw_spin_lock(lock)							\
+do {									\
+	while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire))	\
+		__builtin_ia32_pause();						\
+} while (0)
+#define raw_spin_unlock(lock)		atomic_flag_clear_explicit(lock, memory_order_release)
 #define smp_load_acquire(p)		__atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define smp_store_release(p, v)		__atomic_store_n(p, v, __ATOMIC_RELEASE)
 #define NSEC_PER_SEC			1000000000l
@@ -77,6 +83,15 @@ do {									\
 #define hash_32(v, bits)		(((u32)(v) * 0x61C88647u) >> (32 - (bits)))
 #define on_each_cpu_cond(cond, f, arg, wait) \
 	((void)(wait), cond(0, arg), f(arg))
+/* A thread sees its own stock only, and is one CPU. */
+#define for_each_possible_cpu(i)	for ((i) = 0; (i) < 1; (i)++)
+#define smp_processor_id()		0
+#define early_initcall(f)		static int (*f##_unused)(void) __attribute__((unused)) = f
+#define irq_work_queue(work)		((void)(work))
+#define memio_enabled()			1
+#define memset_startat(p, v, member)						\
+	memset((char *)(p) + offsetof(typeof(*(p)), member), v,			\
+	       sizeof(*(p)) - offsetof(typeof(*(p)), member))
 #define CPUHP_BP_PREPARE_DYN		0
 #define cpuhp_setup_state_nocalls(state, name, up, down) \
 	((void)(state), (void)(name), (void)(up), (void)(down), 0)
@@ -92,6 +107,7 @@ do {									\
 /* Nobody is limited. */
 #define memio_limits_on()		0
 
+typedef unsigned int gfp_t;
 typedef atomic_flag raw_spinlock_t;
 typedef struct {
 	int counter;
@@ -102,6 +118,18 @@ typedef struct {
 typedef struct {
 	unsigned int sequence;
 } seqcount_raw_spinlock_t;
+
+struct cgroup_file {
+	int unused;
+};
+
+struct irq_work {
+	int unused;
+};
+
+struct llist_node {
+	struct llist_node *next;
+};
 
 struct list_head {
 	struct list_head *next, *prev;
@@ -171,6 +199,11 @@ void memio_owner_charge(u32 id, struct memio_device *dev, u32 window, const stru
 	memio_meter_add(&shared[0].meter, dev, window, io);
 	for (int i = 0; i < 3; i++)
 		memio_meter_add(&own[cpu][i].meter, dev, window, io);
+}
+
+/* There is nothing to allocate. */
+void memio_owner_prepare(u32 id, struct memio_device *dev)
+{
 }
 
 /* What is not called: there are no prices, and CPUs are charged with nothing. */
