@@ -129,7 +129,11 @@ static void enabled(struct doctor *d)
 		    "take memio=off from the kernel's command line: switched on later, memio can't tell whose page is written back",
 		    "memio was off at boot");
 	first_word(read_text(d, "sys/kernel/memio/enabled", text, sizeof(text)));
-	if (!strcmp(text, "0") || !strcmp(text, "off"))
+	if (!strcmp(text, "0") && d->has_state && !off && memio_group_enables(d->m, "/") != 1)
+		say(d, "enabled", HINT, "not-used",
+		    "give a group the controller; or, to account at once: echo 1 >/sys/kernel/memio/enabled",
+		    "nothing is accounted yet: memio begins when the first group gets the controller");
+	else if (!strcmp(text, "0") || !strcmp(text, "off"))
 		say(d, "enabled", WRONG, "off", "echo 1 >/sys/kernel/memio/enabled",
 		    "memio is switched off: nothing is accounted, and no limit holds");
 	else
@@ -325,7 +329,8 @@ static void cpu(struct doctor *d)
 	if (c->there)
 		say(d, "cpu", GOOD, "counted", "", "what CPUs read is counted");
 	else
-		say(d, "cpu", HINT, "not-counted",
+		say(d, "cpu", HINT, "not-counted", d->has_state ?
+		    "echo on >memio.cpu, in the root, counts it; so does a limit of cpu or total" :
 		    "a limit of cpu or total, a guarantee, or a reader with CAP_PERFMON makes the kernel count it",
 		    "%s", c->why);
 }

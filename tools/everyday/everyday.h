@@ -23,6 +23,8 @@ struct memio *everyday_open(int *status);
 int everyday_status(struct memio *m, int err, const char *group);
 /* everyday_able: false, after a complaint, where nothing tells of memory bandwidth */
 bool everyday_able(struct memio *m);
+/* everyday_accounted: false, after a complaint, while nothing is: all figures would be 0 */
+bool everyday_accounted(struct memio *m);
 
 /* ---- figures ---- */
 

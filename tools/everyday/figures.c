@@ -47,6 +47,16 @@ bool everyday_able(struct memio *m)
 	return false;
 }
 
+bool everyday_accounted(struct memio *m)
+{
+	const struct memio_capability *c = memio_can(m, "enabled");
+
+	if (c && c->there)
+		return true;
+	complain("%s", c ? c->why : "no memory");
+	return false;
+}
+
 /* ---- numbers ---- */
 
 const char *bytes_text(uint64_t bytes, char text[FIGURE_TEXT])

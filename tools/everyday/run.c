@@ -113,6 +113,8 @@ static int run_it(struct running *r, char **argv)
 		return everyday_status(r->m, err, NULL);
 	status = own_group_make(r->m, parent, &g);
 	free(parent);
+	if (status == STATUS_OK && !everyday_accounted(r->m))
+		status = STATUS_UNABLE;
 	if (status == STATUS_OK)
 		status = set_up(r, g.path);
 	/* The kernel reads counters only while somebody wants figures. */

@@ -383,6 +383,8 @@ static int with_command(struct counting *c, const char *parent, char **argv, str
 			c->target[0].kind = "command";
 	}
 	/* Before it runs: the first bytes count, too. */
+	if (status == STATUS_OK && !everyday_accounted(c->m))
+		status = STATUS_UNABLE;
 	if (status == STATUS_OK)
 		status = begin(c);
 	if (status == STATUS_OK)
@@ -403,7 +405,7 @@ static int stat_all(struct counting *c, const char *parent, char **argv)
 		status = with_command(c, parent, argv, &g);
 	} else {
 		interrupts_catch();
-		status = begin(c);
+		status = everyday_accounted(c->m) ? begin(c) : STATUS_UNABLE;
 	}
 	if (status == STATUS_OK)
 		status = count(c, &g);

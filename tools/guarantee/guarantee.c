@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../json/json.h"
 #include "command.h"
 #include "guarantee.h"
 #include "interrupt.h"
@@ -356,7 +357,7 @@ static json_t *rate_json(const struct guarantee *g, unsigned int i, unsigned int
 
 static void print_json(const struct guarantee *g, uint64_t value, bool was_set, json_t *warnings)
 {
-	json_t *packages = json_array(), *rates = json_array(), *j;
+	json_t *packages = json_array(), *rates = json_array(), *j, *head;
 	unsigned int i, k, pattern, package;
 
 	least(g, &pattern, &package);
@@ -382,9 +383,9 @@ static void print_json(const struct guarantee *g, uint64_t value, bool was_set, 
 		      "package", (int)g->at.package[package].number,
 		      "bytes_per_s", (json_int_t)g->rate[pattern][package].bytes_s,
 		      "guaranteed_bps", (json_int_t)value, "set", was_set, "warnings", warnings);
-	json_dumpf(j, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
-	putchar('\n');
-	json_decref(j);
+	head = json_begin();
+	json_object_update_new(head, j);
+	json_end(head, stdout);
 }
 
 /*

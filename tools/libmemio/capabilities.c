@@ -53,6 +53,8 @@ static bool enabled(struct looked *l, char why[512])
 {
 	if (!*l->enabled)
 		return say(why, false, "there is no /sys/kernel/memio/enabled");
+	if ((!strcmp(l->enabled, "0") || !strcmp(l->enabled, "off")) && l->has_state)
+		return say(why, false, "nothing is accounted until a group below the root has the controller memio, or root types: echo 1 >/sys/kernel/memio/enabled");
 	if (!strcmp(l->enabled, "0") || !strcmp(l->enabled, "off"))
 		return say(why, false, "memio is switched off: nothing is accounted. echo 1 >/sys/kernel/memio/enabled");
 	return say(why, true, "/sys/kernel/memio/enabled says %s", l->enabled);
@@ -180,11 +182,14 @@ static bool bounds(struct looked *l, char why[512])
 
 static bool guaranteed(struct looked *l, char why[512])
 {
-	char word[32], path[MIO_PATH_MOST];
+	char word[32];
 
-	if (!mio_group_path(l->m, "/", "memio.guaranteed", path) && !access(path, F_OK))
-		return say(why, true, "memio.guaranteed is there");
-	read_word(l->m, "guaranteed_bps", word, sizeof(word));
+	/* "bps=N" of the root's file, or N of the older one */
+	if (mio_group_read(l->m, "/", "memio.guaranteed") > 4 && !strncmp(l->m->text, "bps=", 4))
+		snprintf(word, sizeof(word), "%.*s", (int)strcspn(l->m->text + 4, "\n "),
+			 l->m->text + 4);
+	else
+		read_word(l->m, "guaranteed_bps", word, sizeof(word));
 	if (*word && strcmp(word, "0"))
 		return say(why, true, "guarantees and weights share %s B/s a package", word);
 	return say(why, false, "memio.min and memio.weight have no effect: nobody has said what the memory gives. 'memio guarantee --set' measures it");
