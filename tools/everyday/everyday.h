@@ -63,7 +63,7 @@ json_t *figures_json(struct memio *m, const struct figures *f);
 
 /**
  * struct own_group - while a command runs in it
- * @path:	in the hierarchy
+ * @path:	in the hierarchy; NULL: the command stays where memio is
  * @pid:	the command's process
  * @guard:	the pipe of the process that removes the group if this one is killed
  */

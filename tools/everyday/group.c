@@ -13,11 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <poll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -237,20 +234,21 @@ static void block(sigset_t *before)
 
 int own_group_start(struct memio *m, struct own_group *g, char **argv)
 {
-	char *procs = file_of(m, g->path, "cgroup.procs");
+	char *procs = g->path ? file_of(m, g->path, "cgroup.procs") : NULL;
 	sigset_t before;
 	int end[2], err = 0;
 
-	guard(m, g);
+	if (g->path)
+		guard(m, g);
 	block(&before);
-	if (!procs || pipe2(end, O_CLOEXEC)) {
+	if ((g->path && !procs) || pipe2(end, O_CLOEXEC)) {
 		complain_errno("no pipe");
 		free(procs);
 		return STATUS_FAILED;
 	}
 	g->pid = fork();
 	if (!g->pid) {
-		bool in = write_file(procs, "0");
+		bool in = !g->path || write_file(procs, "0");
 
 		err = in ? 0 : -errno;
 		if (in) {

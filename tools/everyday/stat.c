@@ -52,6 +52,7 @@ static const struct command_option options[] = {
 struct target {
 	const char *kind;
 	char *name;
+	const char *shown;			/* instead of @name, if that is not NULL */
 	pid_t pid;
 	char device[MEMIO_NAME_MAX];
 	struct memio_stat then, now;
@@ -163,7 +164,7 @@ static void until_now(struct counting *c, bool last)
 		if (memio_stat_diff(&t->then, &t->now, &t->f.moved))
 			continue;
 		t->f.kind = t->kind;
-		t->f.name = t->name;
+		t->f.name = t->shown ?: t->name;
 		t->f.time_ns = t->then.ns > c->begin_ns ? t->then.ns - c->begin_ns : 0;
 		t->f.stopped_usec = t->stopped[1] - t->stopped[0];
 		t->f.stops = t->stops[1] - t->stops[0];
@@ -369,18 +370,22 @@ static int option(struct counting *c, int opt)
 /* The command in a group of its own, unless other targets are looked at while it runs */
 static int with_command(struct counting *c, const char *parent, char **argv, struct own_group *g)
 {
+	int err, status = STATUS_OK;
+	struct target *t;
 	char *path;
-	int err = memio_group_resolve(c->m, parent, &path), status;
 
-	if (err)
-		return everyday_status(c->m, err, NULL);
-	status = own_group_make(c->m, path, g);
-	free(path);
-	if (status == STATUS_OK && !c->n) {
-		if (!add(c, "group", g->path))
-			status = STATUS_FAILED;
-		else
-			c->target[0].kind = "command";
+	if (!c->n) {
+		err = memio_group_resolve(c->m, parent, &path);
+		if (err)
+			return everyday_status(c->m, err, NULL);
+		status = own_group_make(c->m, path, g);
+		free(path);
+		if (status != STATUS_OK)
+			return status;
+		t = add(c, "command", g->path);
+		if (!t)
+			return STATUS_FAILED;
+		t->shown = argv[0];
 	}
 	/* Before it runs: the first bytes count, too. */
 	if (status == STATUS_OK && !everyday_accounted(c->m))
