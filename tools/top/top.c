@@ -43,6 +43,8 @@ struct settings {
  * struct feed - where samples come from
  * @m:		the reader
  * @recorded:	the root has directories 0, 1, and so on, each a sample
+ * @taken_ns:	when the last one of these was taken, by its file time_ns; 0: it has none
+ * @since_ns:	from the one before to the last one; 0: not known
  * @next:	the next of these
  * @ended:	there is none
  */
@@ -51,7 +53,24 @@ struct feed {
 	struct memio *m;
 	bool recorded, ended;
 	unsigned int next;
+	uint64_t taken_ns, since_ns;
 };
+
+static void read_time(struct feed *f, const char *root)
+{
+	unsigned long long was = f->taken_ns, is = 0;
+	char path[4200];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/time_ns", root);
+	file = fopen(path, "r");
+	if (!file || fscanf(file, "%llu", &is) != 1)
+		is = 0;
+	if (file)
+		fclose(file);
+	f->since_ns = was && is > was ? is - was : 0;
+	f->taken_ns = is;
+}
 
 static bool open_reader(struct feed *f, const char *root)
 {
@@ -88,6 +107,7 @@ static bool feed_next(struct feed *f)
 		f->ended = true;
 		return true;
 	}
+	read_time(f, path);
 	return f->next++ == 0 || open_reader(f, path);
 }
 
@@ -110,13 +130,16 @@ static void pause_ms(uint64_t ms)
 /* Return: 1: it was taken; 0: the recording has ended; negative: failed */
 static int take_sample(struct feed *f, struct settings *set, struct model *o)
 {
+	uint64_t ns = 0;
 	int err;
 
 	if (!feed_next(f))
 		return -EIO;
 	if (f->ended)
 		return 0;
-	err = model_sample(o, f->m, f->recorded ? set->view.interval_ms * 1000000ull : 0);
+	if (f->recorded)
+		ns = f->since_ns ? f->since_ns : set->view.interval_ms * 1000000ull;
+	err = model_sample(o, f->m, ns);
 	return err ? err : 1;
 }
 
@@ -268,7 +291,7 @@ static const struct command_option option_rows[] = {
 	{ OPT_CSV, "csv", .help = "Print a line for each row of each sample." },
 	{ OPT_ASCII, "ascii", .help = "Print no characters beyond ASCII." },
 	{ OPT_ROOT, "root", "DIR",
-	  .help = "Read DIR/proc and DIR/sys, as of a container's host. If there is DIR/0, it is a recording: DIR/0, DIR/1 and so on have copies of these, one for each sample.",
+	  .help = "Read DIR/proc and DIR/sys, as of a container's host. If there is DIR/0, it is a recording: DIR/0, DIR/1 and so on have copies of these, one for each sample, and perhaps a file time_ns: when it was taken.",
 	  .completes = COMPLETES_FILE },
 	{ .name = NULL }
 };
