@@ -319,7 +319,7 @@ static int cmd_cit(int argc, char **argv)
 		return inspect(&cit, &shared_family, true, argc, argv);
 	if (!strcmp(what, "curve"))
 		return curves(&cit, argc, argv);
-	if (list && (argc || o.given & (o.given - 1))) {
+	if (list && (argc || !options_alone(&o, OPT_LIST))) {
 		complain("verify --list: it says what there is, by itself or with --json");
 		return STATUS_USAGE;
 	}

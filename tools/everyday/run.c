@@ -10,7 +10,7 @@
 #include "everyday.h"
 #include "number.h"
 
-enum { OPT_LIMIT = 256, OPT_MIN, OPT_WEIGHT, OPT_PARENT, OPT_QUIET, OPT_JSON };
+enum { OPT_LIMIT = 256, OPT_MIN, OPT_WEIGHT, OPT_PARENT, OPT_QUIET, OPT_JSON, OPT_CSV };
 
 static const struct command_option options[] = {
 	{ .id = OPT_LIMIT, .name = "limit", .value = "KEY[.WAY]=RATE[,...]",
@@ -28,6 +28,7 @@ static const struct command_option options[] = {
 	{ .id = 'o', .name = "output", .value = "FILE", .completes = COMPLETES_FILE,
 	  .help = "Print what it moved to this file, instead of standard error." },
 	{ .id = OPT_JSON, .name = "json", .help = "Print it as JSON." },
+	{ .id = OPT_CSV, .name = "csv", .help = "Print it as comma-separated values, with a header." },
 	{ .id = OPT_QUIET, .name = "quiet", .help = "Don't print what it moved." },
 	{ }
 };
@@ -36,7 +37,7 @@ struct running {
 	struct memio *m;
 	struct memio_limits limits;
 	uint64_t min, weight;
-	bool has_min, has_weight, json, quiet;
+	bool has_min, has_weight, json, csv, quiet;
 	const char *parent, *output;
 };
 
@@ -85,6 +86,9 @@ static int print(struct running *r, const struct own_group *g, uint64_t began_ns
 		json_object_set_new(j, "status", json_integer(status));
 		json_object_update_new(j, figures_json(r->m, &f));
 		json_end(j, to);
+	} else if (r->csv) {
+		figures_csv_head(to);
+		figures_csv(r->m, &f, to);
 	} else {
 		figures_table(r->m, &f, to);
 	}
@@ -171,6 +175,9 @@ static int option(struct running *r, int opt)
 	case OPT_JSON:
 		r->json = true;
 		return STATUS_OK;
+	case OPT_CSV:
+		r->csv = true;
+		return STATUS_OK;
 	case OPT_QUIET:
 		r->quiet = true;
 		return STATUS_OK;
@@ -192,6 +199,11 @@ static int cmd_run(int argc, char **argv)
 	}
 	if (opt < 0)
 		goto out;
+	if (r.json && r.csv) {
+		complain("--json or --csv");
+		status = STATUS_USAGE;
+		goto out;
+	}
 	if (!o.argc) {
 		complain("which command? 'memio run --limit total=200M -- COMMAND'");
 		status = STATUS_USAGE;

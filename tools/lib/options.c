@@ -92,6 +92,17 @@ bool options_had(const struct options *o, int id)
 	return o->given & bit_of(o, id);
 }
 
+bool options_alone(const struct options *o, int id)
+{
+	const struct command_option *row = o->command->option;
+	size_t i;
+
+	for (i = 0; row && row[i].name; i++)
+		if (o->given & 1ull << i && row[i].of && row[i].id != id)
+			return false;
+	return true;
+}
+
 /* "run, calibrate and plot" */
 static void names_of(const struct command *c, unsigned int of, char *text, size_t size)
 {

@@ -39,6 +39,8 @@ void options_begin(struct options *o, int argc, char **argv);
 int options_get(struct options *o, int *status);
 /* options_had: whether that one was given */
 bool options_had(const struct options *o, int id);
+/* options_alone: none of those that mean something to some subcommands only, but for this one */
+bool options_alone(const struct options *o, int id);
 /*
  * options_suit: false, after a complaint, if one was given that means nothing to subcommand
  * @what: nobody is to think that it did something

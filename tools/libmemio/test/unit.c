@@ -198,6 +198,7 @@ static void rates(void)
 	rate("max", 0, MEMIO_RATE_MAX);
 	rate("1125899906842625", -ERANGE, 0);
 	rate("1125900G", -ERANGE, 0);
+	rate("18446744074G", -ERANGE, 0);
 	rate("99999999999999999999999999", -ERANGE, 0);
 	rate("0", -ERANGE, 0);
 	rate("0.4", -ERANGE, 0);
