@@ -28,7 +28,8 @@ static const struct command_option options[] = {
 	{ .id = 'o', .name = "output", .value = "FILE", .completes = COMPLETES_FILE,
 	  .help = "Print what it moved to this file, instead of standard error." },
 	{ .id = OPT_JSON, .name = "json", .help = "Print it as JSON." },
-	{ .id = OPT_CSV, .name = "csv", .help = "Print it as comma-separated values, with a header." },
+	{ .id = OPT_CSV, .name = "csv", .help = "Print it as comma-separated values, with a "
+		  "header." },
 	{ .id = OPT_QUIET, .name = "quiet", .help = "Don't print what it moved." },
 	{ }
 };
