@@ -36,7 +36,7 @@ tools:		## the user tools: build/tools/memio
 
 .PHONY: deb
 deb:		## out/deb: Debian packages of the tools and of libmemio
-	@ci/deb
+	@ci/deb $(ARGS)
 
 .PHONY: linux
 linux:		## build/linux: the patched kernel as a git tree to work in
