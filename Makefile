@@ -64,6 +64,10 @@ check-debian13:	## does README hold on a fresh Debian 13?
 check-debian12 check-debian13: check-debian%:
 	@ci/debian $* $(ARGS)
 
+.PHONY: check-base
+check-base:	## do the hooks apply to each release's linux-source-6.12? VERSION=6.12.118 ARGS=--boot
+	@ci/kernel/base $(ARGS) $(VERSION)
+
 .PHONY: check-series
 check-series:	## build and boot the kernel after each patch of the series (35 minutes)
 	@ci/kernel/build --each
