@@ -207,7 +207,7 @@ void memio_cgroup_add(struct memio_cgroup *g, bool below, struct memio_device *d
 	struct memio_meter __percpu *percpu;
 
 	if (m && below)
-		m = smp_load_acquire(&m->below);
+		m = smp_load_acquire(&m->below); /* likewise */
 	if (unlikely(!m)) {
 		memio_event(g, MEMIO_EV_NO_SLOT, 1);
 		return;
