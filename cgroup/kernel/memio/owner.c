@@ -37,8 +37,8 @@
  *
  * Ids are shared out: a group, with those below it, may have three times as many as are left for
  * others (MEMIO_FAIR). A group with thousands of short tasks a second that do IO so takes three
- * quarters of the ids for the half minute that they rest, two such groups 43 % each, ten 9.7 % each,
- * and the next one still finds the 3 % that are left: 32,000.
+ * quarters of the ids for the half minute that they rest, two such groups 43 % each, ten 9.7 %
+ * each, and the next one still finds the 3 % that are left: 32,000.
  *
  * An account is made when somebody is first charged with a device (memio_owner_prepare()), not
  * when the stock is handed on: that happens where no memory can be had, as in interrupts that

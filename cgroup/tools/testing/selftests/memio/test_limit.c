@@ -112,8 +112,9 @@ static void expected(struct _test_data_limit *self, char *text)
 					(unsigned long long)self->rate[k][w]);
 		}
 		if (any)
-			text += sprintf(text, "%s\n", !self->cpus && !strcmp(self->key[k], "total") ?
-						     " except=cpu" : "");
+			text += sprintf(text, "%s\n",
+					!self->cpus && !strcmp(self->key[k], "total") ?
+					" except=cpu" : "");
 	}
 }
 
