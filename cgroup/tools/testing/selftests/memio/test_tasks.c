@@ -402,6 +402,7 @@ static void *read_own(void *unused)
 {
 	for (;;)
 		own();
+	return NULL;
 }
 
 static void *end_at_once(void *fd)
