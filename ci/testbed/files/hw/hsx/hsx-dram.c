@@ -120,3 +120,17 @@ bool hsx_dram_start(uint64_t bytes_per_s)
     }
     return true;
 }
+
+/**
+ * hsx_dram_set: the same, of a machine that runs, under the big lock; nothing changes if it
+ * can't have one
+ */
+void hsx_dram_set(uint64_t bytes_per_s)
+{
+    if (bytes_per_s && (!hsx.cpu_cache || hsx.sockets == 2 ||
+                        bytes_per_s > 1ull << 40)) {
+        return;
+    }
+    hsx_dram_start(bytes_per_s);
+    hsx.dram_bw = bytes_per_s;
+}

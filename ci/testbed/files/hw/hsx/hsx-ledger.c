@@ -19,6 +19,11 @@
  *	0x28 R	the next 8 bytes of the text
  *	0x30 W	the tag, below 32, of the address space that the CPU is in which
  *		writes this; 0 to end it, before another gets the same tables
+ *	0x38 RW	1: devices stand still (hsx-hold.c); 0: they go on
+ *	0x40 RW	the ceiling of the DRAM's bandwidth, bytes/s; 0: none. Nothing changes if the
+ *		machine can't have it
+ *
+ * With the property dram-bw-later, the first snapshot sets the ceiling, too.
  *
  * At exit all marks and the final account are written to the ledger file.
  *
@@ -40,6 +45,7 @@
 #include "qemu/timer.h"
 #include "sysemu/sysemu.h"
 #include "sysemu/block-backend.h"
+#include "sysemu/device-clock.h"
 #include "hw/pci/pci.h"
 #include "hsx.h"
 
@@ -75,6 +81,7 @@ DmaMaster *dma_master_new(DeviceState *dev)
     m->dev = dev;
     m->actor = -1;
     m->model = g_strdup(object_get_typename(OBJECT(dev)));
+    m->peer = dev->id && g_str_has_prefix(dev->id, "peer");
     QTAILQ_INSERT_TAIL(&masters, m, next);
     return m;
 }
@@ -181,6 +188,9 @@ static void put_device(GString *j, const DmaMaster *m, const Sums *s)
 
     g_string_append_printf(j, "\n  \"%s\": {\"model\": \"%s\"", address,
                            m->model);
+    if (m->peer) {
+        g_string_append(j, ", \"role\": \"peer\"");
+    }
     put(j, "actor", m->actor);
     put(j, "to_ops", m->to_ops);
     put_bytes(j, "to", m->to_bytes);
@@ -511,6 +521,10 @@ static void put_string(GString *j, const char *s)
 
 static void take_mark(HsxLedger *d)
 {
+    if (hsx.dram_bw_later) {
+        hsx_dram_set(hsx.dram_bw_later);
+        hsx.dram_bw_later = 0;
+    }
     g_string_assign(d->text, "{\"name\": ");
     put_string(d->text, d->name->str);
     g_string_append_printf(d->text, ", \"ns\": %" PRIu64 ",\n ", d->ns);
@@ -535,6 +549,10 @@ static uint64_t ledger_read(void *opaque, hwaddr addr, unsigned size)
         return MARK_MAGIC;
     case 0x20:
         return d->text->len;
+    case 0x38:
+        return device_clock_held();
+    case 0x40:
+        return hsx.dram_bw;
     case 0x28:
         for (unsigned i = 0; i < 8 && d->pos < d->text->len; i++) {
             val |= (uint64_t)(uint8_t)d->text->str[d->pos++] << 8 * i;
@@ -563,6 +581,12 @@ static void ledger_write(void *opaque, hwaddr addr, uint64_t val,
         break;
     case 0x30:
         hsx_core_set_tag(current_cpu, val);
+        break;
+    case 0x38:
+        hsx_hold(val);
+        break;
+    case 0x40:
+        hsx_dram_set(val);
         break;
     }
 }

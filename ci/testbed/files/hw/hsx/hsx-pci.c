@@ -45,6 +45,7 @@ struct HsxUncore {
     PCIDevice pci;
     uint32_t boxes, ways, ddio_ways;
     uint64_t llc_size, dram_bw;
+    bool dram_bw_later;
     bool cpu_cache, cpu_ledger;
     bool pebs_lossy, ht_erratum;
     char *ledger, *trace, *pebs;
@@ -301,11 +302,16 @@ static void uncore_realize(PCIDevice *pci, Error **errp)
     }
     hsx.pebs_lossy = d->pebs_lossy;
     hsx.ht_erratum = d->ht_erratum;
-    if (!hsx_dram_start(d->dram_bw)) {
+    if (d->dram_bw > 1ull << 40) {
         error_setg(errp, "dram-bw: at most 1 TiB/s");
         return;
     }
-    hsx.dram_bw = d->dram_bw;
+    if (d->dram_bw_later) {
+        hsx.dram_bw_later = d->dram_bw;
+    } else {
+        hsx_dram_start(d->dram_bw);
+        hsx.dram_bw = d->dram_bw;
+    }
     if (!hsx_llc_start(&geo, d->cpu_cache, d->cpu_ledger, d->trace, errp)) {
         return;
     }
@@ -329,6 +335,7 @@ static Property uncore_properties[] = {
     DEFINE_PROP_UINT32("llc-ways", HsxUncore, ways, 20),
     DEFINE_PROP_UINT32("ddio-ways", HsxUncore, ddio_ways, 2),
     DEFINE_PROP_UINT64("dram-bw", HsxUncore, dram_bw, 0),
+    DEFINE_PROP_BOOL("dram-bw-later", HsxUncore, dram_bw_later, false),
     DEFINE_PROP_BOOL("cpu-cache", HsxUncore, cpu_cache, false),
     DEFINE_PROP_BOOL("cpu-ledger", HsxUncore, cpu_ledger, false),
     DEFINE_PROP_STRING("pebs", HsxUncore, pebs),

@@ -11,6 +11,7 @@
  *	hsx-cpu.c	from a guest load or store to a line
  *	hsx-core.c	the cores' counters, their MSRs and their interrupt
  *	hsx-dram.c	CPUs that wait for the DRAM
+ *	hsx-hold.c	devices that stand still
  *	hsx-pmon.c	the CBox counters and their MSRs
  *	hsx-pci.c	UBOX, PCU and memory controllers in PCI configuration space
  *	hsx-ledger.c	the exact account, and the guest's door to it
@@ -168,6 +169,7 @@ typedef struct {
     enum pebs_format pebs;
     bool pebs_lossy;
     uint64_t dram_bw;                   /* bytes/s; 0: no ceiling */
+    uint64_t dram_bw_later;             /* the ceiling from the first mark on */
     struct dram dram;
     HsxBox *box;
     HsxCore *core;                      /* of each CPU that there may be */
@@ -235,8 +237,11 @@ static inline bool hsx_line(ram_addr_t addr, uint64_t *line)
 }
 
 bool hsx_dram_start(uint64_t bytes_per_s);
+void hsx_dram_set(uint64_t bytes_per_s);
 void hsx_dram_cpu(HsxCore *core, unsigned lines);
 void hsx_dram_device(unsigned lines);
+
+void hsx_hold(bool hold);
 
 void hsx_pmon_count(HsxBox *box, const HsxRequest *req);
 void hsx_not_modelled(const char *what, uint64_t ctl);

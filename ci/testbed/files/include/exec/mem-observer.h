@@ -35,6 +35,7 @@ typedef enum {
 typedef struct DmaMaster {
     DeviceState *dev;           /* NULL once it is unplugged */
     char *address, *model;      /* of a device that is unplugged */
+    bool peer;                  /* the network's other end, in the same machine */
     int actor;                  /* in the cache model; -1: no DMA so far */
     /* written and read under the big lock, like all DMA */
     uint64_t to_bytes[DMA_PATHS], to_ops;       /* the device read memory */
@@ -47,6 +48,10 @@ typedef void DmaObserver(DmaMaster *m, DmaPath path, ram_addr_t addr,
 
 extern DmaObserver *dma_observer;   /* NULL: nobody looks */
 extern bool cpu_access_observed;
+
+/* Of a write to a register, while the devices' clock is held: whether it waits */
+bool hsx_hold_write(MemoryRegion *mr, hwaddr addr, uint64_t data, MemOp op,
+                    MemTxAttrs attrs);
 
 DmaMaster *dma_master_new(DeviceState *dev);
 void dma_master_gone(DmaMaster *m);
