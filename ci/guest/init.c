@@ -14,6 +14,9 @@
  *    what is left, and switches the machine off. Disks are not synced, as they
  *    end with the machine, and as late writes would only blur the ledger.
  *
+ * In virtual time steps 2 and 4 take no answer of the host: what it has to say is in the
+ * initramfs (protocol.h).
+ *
  * Where something essential fails, FAIL tells the host why. Something optional
  * that this kernel lacks (debugfs, say) is noted in the kernel log.
  */
@@ -23,8 +26,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/ipv6.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,6 +50,8 @@
 static int kmsg = -1;
 static int port = -1;
 static struct vm_queue in, out;
+static bool virtual_time;	/* the host says nothing over the port */
+static struct vm_queue run_request, run_stdin;
 
 static __attribute__((format(printf, 1, 2))) void note(const char *fmt, ...)
 {
@@ -101,7 +108,7 @@ static __attribute__((noreturn)) void power_off(void)
 		pause();
 }
 
-/* Send what is queued and wait for BYE: the host has it all. */
+/* Send what is queued and wait for BYE: the host has it all. In virtual time it has what is sent. */
 static __attribute__((noreturn)) void finish(void)
 {
 	long end = now_ms() + 10000;
@@ -109,6 +116,8 @@ static __attribute__((noreturn)) void finish(void)
 	char *data;
 
 	while (now_ms() < end) {
+		if (virtual_time && !out.len)
+			power_off();
 		struct pollfd p = { port, POLLIN | (out.len ? POLLOUT : 0), 0 };
 
 		if (poll(&p, 1, 100) <= 0)
@@ -216,6 +225,23 @@ static void install_tool(const char *name)
 	close(dst);
 }
 
+/* What the host has put into the initramfs; false: nothing */
+static bool take_file(const char *name, struct vm_queue *q)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	while ((n = vm_fill(q, fd, 1 << 20)) > 0)
+		;
+	if (n < 0)
+		fail("%s: %s", name, strerror(errno));
+	close(fd);
+	unlink(name);
+	return true;
+}
+
 static void make_root(void)
 {
 	must_mount("tmpfs", "/over", "tmpfs", 0, "size=90%,mode=755");
@@ -268,14 +294,16 @@ static void enable_controllers(void)
 
 /* ---- network ---- */
 
-static const struct { const char *v4, *v6; } address[] = {
-	{ "192.0.2.2", "2001:db8::2" },
-	{ "198.51.100.2", "2001:db8:1::2" },
-	{ "203.0.113.2", "2001:db8:2::2" },
+/* Ours, and the peer's that is inside */
+static const struct { const char *v4[2], *v6[2]; } address[] = {
+	{ { "192.0.2.2", "192.0.2.1" }, { "2001:db8::2", "2001:db8::1" } },
+	{ { "198.51.100.2", "198.51.100.1" }, { "2001:db8:1::2", "2001:db8:1::1" } },
+	{ { "203.0.113.2", "203.0.113.1" }, { "2001:db8:2::2", "2001:db8:2::1" } },
 };
 
 #define NICS		(sizeof(address) / sizeof(address[0]))
 #define NIC_MAC		"52:54:00:4d:49:"	/* and the index, as ci/vm gives it */
+#define PEER_MAC	"52:54:00:4d:50:"
 
 static void nic_sysctl(const char *nic, const char *key, const char *value)
 {
@@ -340,55 +368,155 @@ static void nic_rename(int sock, const char *from, const char *to)
 		fail("cannot rename %s to %s: %s", from, to, strerror(errno));
 }
 
-/* Our devices as eth0, eth1, ... in the order of ci/vm's options, with their addresses. */
-static void make_network(void)
+static bool nics[NICS], peer_nics[NICS];	/* which ones there are */
+
+/*
+ * The devices whose MAC address begins so, as NAME0, NAME1, ...: first out of the way, as eth0
+ * may be the name of what is to be eth1. Which ones there are is in have.
+ */
+static void find_nics(int sock, const char *mac_start, const char *name, bool have[NICS])
 {
-	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	char path[300], mac[64], tmp[IFNAMSIZ], nic[IFNAMSIZ];
-	bool have[NICS] = { 0 };
+	char path[300], mac[64], tmp[IFNAMSIZ];
 	struct dirent *e;
 	unsigned int i;
 	DIR *d;
 
-	if (sock < 0) {
-		note("no network: %s", strerror(errno));
-		return;
-	}
-	nic_up(sock, "lo");
-
-	/* First out of the way: eth0 may be the name of what is to be eth1. */
 	d = opendir("/sys/class/net");
 	while (d && (e = readdir(d))) {
 		snprintf(path, sizeof(path), "/sys/class/net/%s/address", e->d_name);
 		get_file(path, mac, sizeof(mac));
-		if (strncmp(mac, NIC_MAC, strlen(NIC_MAC)))
+		if (strncmp(mac, mac_start, strlen(mac_start)))
 			continue;
-		i = strtoul(mac + strlen(NIC_MAC), NULL, 16);
+		i = strtoul(mac + strlen(mac_start), NULL, 16);
 		/* One that is below another has its address. */
 		snprintf(path, sizeof(path), "/sys/class/net/%s/master", e->d_name);
 		if (i >= NICS || !access(path, F_OK))
 			continue;
-		snprintf(tmp, sizeof(tmp), "memio%u", i);
+		snprintf(tmp, sizeof(tmp), "%s%u", name, i);
 		nic_rename(sock, e->d_name, tmp);
 		have[i] = true;
 	}
 	if (d)
 		closedir(d);
+}
 
+static int net_socket(void)
+{
+	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (sock < 0)
+		note("no network: %s", strerror(errno));
+	return sock;
+}
+
+/* NAME0, NAME1, ... as eth0, eth1, ..., with their addresses */
+static void nics_up(int sock, const char *name, const bool have[NICS], bool peer)
+{
+	char tmp[IFNAMSIZ], nic[IFNAMSIZ];
+	unsigned int i;
+
+	nic_up(sock, "lo");
 	for (i = 0; i < NICS; i++) {
 		if (!have[i])
 			continue;
-		snprintf(tmp, sizeof(tmp), "memio%u", i);
+		snprintf(tmp, sizeof(tmp), "%s%u", name, i);
 		snprintf(nic, sizeof(nic), "eth%u", i);
 		nic_rename(sock, tmp, nic);
 		/* An address must be good at once: nobody else is on this link. */
 		nic_sysctl(nic, "accept_dad", "0");
 		nic_sysctl(nic, "dad_transmits", "0");
-		nic_v4(sock, nic, address[i].v4);
+		if (peer)
+			nic_sysctl(nic, "router_solicitations", "0");
+		nic_v4(sock, nic, address[i].v4[peer]);
 		nic_up(sock, nic);
-		nic_v6(nic, address[i].v6);
+		nic_v6(nic, address[i].v6[peer]);
 	}
+}
+
+/* Our devices, in the order of ci/vm's options */
+static void make_network(void)
+{
+	int sock = net_socket();
+
+	if (sock < 0)
+		return;
+	find_nics(sock, NIC_MAC, "memio", nics);
+	find_nics(sock, PEER_MAC, "peer", peer_nics);
+	nics_up(sock, "memio", nics, false);
 	close(sock);
+}
+
+/* Wants the kernel to move the device to the network namespace netns. */
+static void nic_move(const char *nic, int netns)
+{
+	struct {
+		struct nlmsghdr h;
+		struct ifinfomsg link;
+		struct rtattr a;
+		uint32_t netns;
+	} request = {
+		.h = { sizeof(request), RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK, 0, 0 },
+		.link = { .ifi_index = if_nametoindex(nic) },
+		.a = { RTA_LENGTH(sizeof(uint32_t)), IFLA_NET_NS_FD },
+		.netns = netns,
+	};
+	struct {
+		struct nlmsghdr h;
+		struct nlmsgerr e;
+	} reply = { 0 };
+	int sock = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+
+	if (sock < 0 || send(sock, &request, sizeof(request), 0) < 0 ||
+	    recv(sock, &reply, sizeof(reply), 0) < (ssize_t)sizeof(reply.h) + 4)
+		fail("%s: cannot be moved: %s", nic, strerror(errno));
+	if (reply.h.nlmsg_type != NLMSG_ERROR || reply.e.error)
+		fail("%s: cannot be moved: %s", nic, strerror(-reply.e.error));
+	close(sock);
+}
+
+static int open_netns(void)
+{
+	int fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		fail("no network namespaces: %s", strerror(errno));
+	return fd;
+}
+
+static void enter_netns(int fd)
+{
+	if (setns(fd, CLONE_NEWNET))
+		fail("network namespace: %s", strerror(errno));
+}
+
+/* The peer inside: its devices, in a namespace that `ip netns exec peer` finds */
+static int make_peer(void)
+{
+	int sock, ours, theirs;
+	char tmp[IFNAMSIZ];
+	unsigned int i;
+
+	ours = open_netns();
+	if (unshare(CLONE_NEWNET))
+		fail("no network namespace for the peer: %s", strerror(errno));
+	theirs = open_netns();
+	make_dirs("/run/netns", 0755);
+	close(open("/run/netns/" VM_PEER, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+	if (mount("/proc/self/ns/net", "/run/netns/" VM_PEER, NULL, MS_BIND, NULL))
+		fail("cannot name the peer's network namespace: %s", strerror(errno));
+	enter_netns(ours);
+	for (i = 0; i < NICS; i++) {
+		snprintf(tmp, sizeof(tmp), "peer%u", i);
+		if (peer_nics[i])
+			nic_move(tmp, theirs);
+	}
+	enter_netns(theirs);
+	sock = net_socket();
+	nics_up(sock, "peer", peer_nics, true);
+	close(sock);
+	enter_netns(ours);
+	close(ours);
+	return theirs;
 }
 
 /* Without carrier, what the command sends first would be dropped. */
@@ -527,6 +655,8 @@ static void on_child(int sig)
 	(void)sig;
 }
 
+static pid_t peer_pid;		/* of the peer inside, and its process group */
+
 static const char *next_string(char **p, char *end)
 {
 	char *s = *p, *nul = s < end ? memchr(s, '\0', end - s) : NULL;
@@ -566,12 +696,55 @@ static void exec_command(char **argv, char **envp, int fd[3])
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
+/* The peer's command, if the peer is inside: it is ready when it has exited with 0, or after 0.5 s. */
+static void start_peer(const char *text, int netns, char **envp, int err)
+{
+	long end = now_ms() + 500;
+	int status;
+
+	peer_pid = fork();
+	if (peer_pid < 0)
+		fail("fork: %s", strerror(errno));
+	if (!peer_pid) {
+		char *argv[] = { "sh", "-c", (char *)text, NULL };
+		int fd[3] = { open("/dev/null", O_RDONLY), err, err };
+
+		enter_netns(netns);
+		exec_command(argv, envp, fd);
+	}
+	while (now_ms() < end) {
+		if (waitpid(peer_pid, &status, WNOHANG) == peer_pid) {
+			if (status)
+				fail("the peer ended with status %d before the command began",
+				     WIFEXITED(status) ? WEXITSTATUS(status) :
+				     128 + WTERMSIG(status));
+			return;
+		}
+		nap();
+	}
+}
+
+/* It may be about to write its results. */
+static void end_peer(void)
+{
+	long end = now_ms() + 2000;
+
+	if (!peer_pid || kill(-peer_pid, SIGTERM))
+		return;
+	while (!kill(-peer_pid, 0) && now_ms() < end) {
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		nap();
+	}
+}
+
 static void start(char *data, size_t len)
 {
 	char *p = data + sizeof(struct vm_run), *end = data + len;
 	int theirs[3], pipefd[2], i, n;
 	char **argv, **envp;
-	const char *cwd, *dir;
+	const char *cwd, *dir, *peer;
+	int peer_netns = -1;
 	struct vm_run run;
 	size_t strings;
 
@@ -580,6 +753,7 @@ static void start(char *data, size_t len)
 	memcpy(&run, data, sizeof(run));
 	cwd = next_string(&p, end);
 	dir = next_string(&p, end);
+	peer = next_string(&p, end);
 	strings = end - p;	/* no more than that: each has a NUL */
 	argv = calloc(strings + 1, sizeof(*argv));
 	envp = calloc(strings + 1, sizeof(*envp));
@@ -590,7 +764,17 @@ static void start(char *data, size_t len)
 	for (n = 0; p < end; n++)
 		envp[n] = (char *)next_string(&p, end);
 
+	if (run.peers)
+		peer_netns = make_peer();
 	wait_for_carrier(run.nics);
+	if (run.peers) {
+		int ours = open_netns();
+
+		enter_netns(peer_netns);
+		wait_for_carrier(run.peers);
+		enter_netns(ours);
+		close(ours);
+	}
 	wait_for_disks(run.disks);
 	/* No cache: a byte written is a byte on the host, whatever comes next. */
 	if (*dir)
@@ -626,9 +810,15 @@ static void start(char *data, size_t len)
 	for (i = 0; i < 3; i++) {
 		if (cmd.fd[i] >= 0)
 			fcntl(cmd.fd[i], F_SETFL, O_NONBLOCK);
-		cmd.credit[i] = VM_WINDOW;
+		cmd.credit[i] = virtual_time ? SIZE_MAX : VM_WINDOW;
+	}
+	if (virtual_time) {
+		cmd.in = run_stdin;
+		cmd.in_eof = true;
 	}
 
+	if (*peer)
+		start_peer(peer, peer_netns, envp, theirs[2]);
 	cmd.pid = fork();
 	if (cmd.pid < 0)
 		fail("fork: %s", strerror(errno));
@@ -700,7 +890,8 @@ static bool collect(int i)
 	n = read(cmd.fd[i], buf, max);
 	if (n > 0) {
 		vm_send(&out, VM_DATA, i, buf, n);
-		cmd.credit[i] -= n;
+		if (!virtual_time)
+			cmd.credit[i] -= n;
 		if (cmd.ended && !cmd.tty)
 			cmd.left[i] -= n;
 		return true;
@@ -797,6 +988,7 @@ static void serve(void)
 		bool draining = cmd.ended && (cmd.fd[1] >= 0 || cmd.fd[2] >= 0);
 
 		if (cmd.ended && !draining && !out.len) {
+			end_peer();
 			vm_send(&out, VM_EXIT, 0, &cmd.status, sizeof(cmd.status));
 			finish();
 		}
@@ -844,11 +1036,15 @@ int main(void)
 	must_mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 	must_mount("sysfs", "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 	sethostname("memio", 5);
+	virtual_time = take_file("/" VM_RUN_FILE, &run_request) &&
+		       take_file("/" VM_STDIN_FILE, &run_stdin);
 	make_network();
 	open_port();
 	make_root();
 	enable_controllers();
 	note("ready");
 	vm_send(&out, VM_HELLO, 0, VM_MAGIC, strlen(VM_MAGIC));
+	if (virtual_time)
+		start(vm_peek(&run_request), run_request.len);
 	serve();
 }

@@ -20,6 +20,11 @@
  * CREDIT (sent when bytes have gone on to their reader) returns. So each end
  * always reads all that comes, and needs no more memory than the windows.
  *
+ * A machine in virtual time (ci/vm --virtual) must not notice when the host says something. So the
+ * host says nothing over the port: the guest finds RUN's payload and the bytes of stdin as files in
+ * its initramfs, has credit without end (the host reads no more while it has enough), and switches
+ * itself off behind EXIT or FAIL.
+ *
  * Both ends are x86-64 and built together: numbers are in host byte order.
  */
 #ifndef MEMIO_VM_PROTOCOL_H
@@ -32,11 +37,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define VM_MAGIC	"memio-vm 1"	/* with the version: change it with the protocol */
+#define VM_MAGIC	"memio-vm 2"	/* with the version: change it with the protocol */
 #define VM_PORT		"memio"		/* name of the virtio-serial port */
+#define VM_RUN_FILE	"memio-run"	/* in the initramfs, of a machine in virtual time */
+#define VM_STDIN_FILE	"memio-stdin"
+
+#define VM_PEER		"peer"		/* network namespace in the guest, with the peer inside */
 
 #define VM_WINDOW	(512u << 10)	/* bytes under way per stream */
 #define VM_CHUNK	(32u << 10)	/* bytes per DATA: what the guest's driver takes at once */
+#define VM_MOST_STDIN	(64u << 20)	/* bytes of stdin in virtual time */
 #define VM_MAX_LEN	(4u << 20)	/* longest frame: RUN with a full argument list */
 
 enum vm_type {
@@ -56,13 +66,15 @@ struct vm_winch {
 
 /*
  * RUN: this, then NUL-terminated strings: the working directory, the output
- * directory ("": none), argc arguments, and the environment to the frame's end.
+ * directory ("": none), the peer's command ("": none, or not in the guest), argc arguments,
+ * and the environment to the frame's end.
  */
 struct vm_run {
 	struct vm_winch size;
 	uint8_t tty;		/* stdin and stdout are a terminal */
 	uint8_t tty_stderr;	/* and stderr is the same one */
 	uint16_t nics, disks;	/* devices that must have come up first */
+	uint16_t peers;		/* NICs that go to the network namespace VM_PEER, first, too */
 	uint32_t argc;
 };
 

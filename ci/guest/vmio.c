@@ -18,6 +18,8 @@
  * The inner one has sockets to QEMU instead of files: one for the frames, one
  * for the kernel's console, whose lines are kept and searched for reports of
  * trouble. It ends the machine when its time is up, or it should have ended.
+ *
+ * A machine in virtual time is told all at once, in its initramfs, and answered nothing.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -30,6 +32,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -49,6 +52,7 @@
 /* QEMU's file descriptors, as ci/vm names them to it. */
 #define FD_PORT		3
 #define FD_CONSOLE	4
+#define FD_INITRD	5
 #define FD_DISK		10
 
 #define MAX_DISKS	16
@@ -62,6 +66,8 @@
 static struct {
 	long timeout_s, boot_s;
 	const char *peer, *setup, *log, *ledger, *out, *disk_dir;
+	const char *virtual_time;	/* the initramfs of a machine in virtual time */
+	unsigned int peers;		/* network devices of the peer inside */
 	unsigned long long disk[MAX_DISKS];
 	unsigned int disks, nics;
 	char **qemu, **argv;
@@ -363,7 +369,7 @@ static void make_namespace(void)
 	}
 	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
 		die("cannot mount /proc in a namespace: %s", strerror(errno));
-	if (!opt.nics)
+	if (!opt.setup)
 		return;
 
 	if (mount("sysfs", "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
@@ -416,6 +422,150 @@ static void socket_pair(int sv[2])
 	fcntl(sv[0], F_SETFL, O_NONBLOCK);
 }
 
+static void put_string(struct vm_queue *q, const char *s)
+{
+	vm_put(q, s, strlen(s) + 1);
+}
+
+static void put_env(struct vm_queue *q, const char *name, const char *value)
+{
+	vm_put(q, name, strlen(name));
+	vm_put(q, "=", 1);
+	put_string(q, value);
+}
+
+/* What MEMIO_* says of this host alone must not make a difference in virtual time. */
+static bool host_only(const char *var)
+{
+	static const char * const names[] = {
+		"MEMIO_CACHE=", "MEMIO_QEMU=", "MEMIO_LOG=", "MEMIO_NETNS=",
+	};
+	size_t i;
+
+	for (i = 0; opt.virtual_time && i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(var, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* RUN's payload; false, with the reason: there can be none. */
+static bool make_run(struct vm_queue *q, struct vm_run *run)
+{
+	char *cwd = getcwd(NULL, 0);
+	int i;
+
+	if (!cwd) {
+		failed("the working directory is gone: %s", strerror(errno));
+		return false;
+	}
+	run->argc = opt.argc;
+	run->nics = opt.nics;
+	run->peers = opt.peers;
+	run->disks = opt.disks;
+	vm_put(q, run, sizeof(*run));
+	put_string(q, cwd);
+	put_string(q, opt.out ? opt.out : "");
+	put_string(q, opt.virtual_time && opt.peer ? opt.peer : "");
+	for (i = 0; i < opt.argc; i++)
+		put_string(q, opt.argv[i]);
+	put_env(q, "PATH", "/run/memio/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+	put_env(q, "HOME", "/root");
+	put_env(q, "USER", "root");
+	put_env(q, "LOGNAME", "root");
+	put_env(q, "SHELL", "/bin/bash");
+	/* Of a locale each program opens a dozen files at its start: longer than all else. */
+	put_env(q, "LANG", run->tty ? "C.UTF-8" : "C");
+	put_env(q, "TERM", run->tty && getenv("TERM") ? getenv("TERM") : "dumb");
+	if (opt.peers)
+		put_env(q, "MEMIO_NETNS", VM_PEER);
+	for (i = 0; environ[i]; i++)
+		if (starts_with(environ[i], "MEMIO_") && !host_only(environ[i]))
+			put_string(q, environ[i]);
+	if (q->len > VM_MAX_LEN) {
+		failed("the command line is too long");
+		return false;
+	}
+	return true;
+}
+
+/* A file of an initramfs, in cpio's new format; NULL: the end of all files */
+static void put_archived(struct vm_queue *q, const char *name, const struct vm_queue *data)
+{
+	static const char zeros[512];
+	static unsigned int ino = 1;
+	unsigned int len = data ? data->len : 0, name_len;
+	char head[128];
+
+	name = name ? name : "TRAILER!!!";
+	name_len = strlen(name) + 1;
+	snprintf(head, sizeof(head), "070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x",
+		 data ? ino++ : 0, data ? S_IFREG | 0600 : 0, 0, 0, 1, 0, len, 0, 0, 0, 0, name_len, 0);
+	vm_put(q, head, strlen(head));
+	vm_put(q, name, name_len);
+	vm_put(q, zeros, -q->len & 3);
+	if (data) {
+		vm_put(q, data->buf + data->head, len);
+		vm_put(q, zeros, -q->len & 3);
+	}
+}
+
+static void read_all(struct vm_queue *q, int fd, const char *what)
+{
+	ssize_t n;
+
+	while ((n = vm_fill(q, fd, 1 << 20)) != 0) {
+		if (got_signal)
+			exit(128 + got_signal);
+		if (n < 0 && errno != EINTR)
+			die("%s: %s", what, strerror(errno));
+		if (q->len > VM_MOST_STDIN)
+			die("%s: more than %u bytes", what, VM_MOST_STDIN);
+	}
+}
+
+/*
+ * Stdin's bytes, for a machine that can't wait for them. A terminal's, and a device's, would have
+ * no end.
+ */
+static void read_whole_stdin(struct vm_queue *q)
+{
+	struct stat st;
+
+	if (!fstat(0, &st) && (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+		read_all(q, 0, "stdin");
+	vm.shut[0] = true;
+}
+
+/* The initramfs, with what else the guest is to know, as a file without a name */
+static int make_initramfs(void)
+{
+	struct vm_queue all = { 0 }, run = { 0 }, in = { 0 };
+	struct vm_run r = { 0 };
+	int fd = open(opt.virtual_time, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		die("%s: %s", opt.virtual_time, strerror(errno));
+	read_all(&all, fd, opt.virtual_time);
+	close(fd);
+	if (!make_run(&run, &r))
+		die("%s", vm.reason);
+	read_whole_stdin(&in);
+	put_archived(&all, VM_RUN_FILE, &run);
+	put_archived(&all, VM_STDIN_FILE, &in);
+	put_archived(&all, NULL, NULL);
+	/* Where things are in memory is not to depend on how long a path is. */
+	while (all.len % (64 << 10))
+		vm_put(&all, "", 1);
+
+	fd = memfd_create("initramfs", MFD_CLOEXEC);
+	while (fd >= 0 && all.len)
+		if (vm_drain(&all, fd, all.len) < 0 && errno != EINTR)
+			break;
+	if (fd < 0 || all.len)
+		die("cannot make an initramfs: %s", strerror(errno));
+	return fd;
+}
+
 static void start_qemu(void)
 {
 	int port[2], console[2], err[2], fd[FD_DISK + MAX_DISKS], i, n = FD_DISK + opt.disks;
@@ -431,8 +581,10 @@ static void start_qemu(void)
 	fd[1] = fd[2] = err[1];
 	fd[FD_PORT] = port[1];
 	fd[FD_CONSOLE] = console[1];
+	if (opt.virtual_time)
+		fd[FD_INITRD] = make_initramfs();
 	for (i = 0; i < (int)opt.disks; i++)
-		fd[FD_DISK + i] = make_disk(opt.disk[i]);
+		fd[FD_DISK + i] = opt.virtual_time ? -1 : make_disk(opt.disk[i]);
 
 	vm.qemu = fork();
 	if (vm.qemu < 0)
@@ -473,54 +625,17 @@ static struct vm_winch window_size(void)
 	return (struct vm_winch){ ws.ws_row, ws.ws_col };
 }
 
-static void put_string(struct vm_queue *q, const char *s)
-{
-	vm_put(q, s, strlen(s) + 1);
-}
-
-static void put_env(struct vm_queue *q, const char *name, const char *value)
-{
-	vm_put(q, name, strlen(name));
-	vm_put(q, "=", 1);
-	put_string(q, value);
-}
-
 static void send_run(void)
 {
 	struct vm_queue q = { 0 };
-	struct vm_run run = { .argc = opt.argc, .nics = opt.nics };
-	char *cwd = getcwd(NULL, 0);
+	struct vm_run run = { 0 };
 	struct termios raw;
-	int i;
 
-	if (!cwd) {
-		failed("the working directory is gone: %s", strerror(errno));
-		return;
-	}
-	run.disks = opt.disks;
 	run.tty = isatty(0) && isatty(1) && opt.foreground;
 	run.tty_stderr = run.tty && isatty(2);
 	run.size = window_size();
-	vm_put(&q, &run, sizeof(run));
-	put_string(&q, cwd);
-	put_string(&q, opt.out ? opt.out : "");
-	for (i = 0; i < opt.argc; i++)
-		put_string(&q, opt.argv[i]);
-	put_env(&q, "PATH", "/run/memio/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
-	put_env(&q, "HOME", "/root");
-	put_env(&q, "USER", "root");
-	put_env(&q, "LOGNAME", "root");
-	put_env(&q, "SHELL", "/bin/bash");
-	/* Of a locale each program opens a dozen files at its start: longer than all else. */
-	put_env(&q, "LANG", run.tty ? "C.UTF-8" : "C");
-	put_env(&q, "TERM", run.tty && getenv("TERM") ? getenv("TERM") : "dumb");
-	for (i = 0; environ[i]; i++)
-		if (starts_with(environ[i], "MEMIO_"))
-			put_string(&q, environ[i]);
-	if (q.len > VM_MAX_LEN) {
-		failed("the command line is too long");
+	if (!make_run(&q, &run))
 		return;
-	}
 	vm_send(&vm.out, VM_RUN, 0, q.buf, q.len);
 	vm.running = true;
 	vm.credit = VM_WINDOW;
@@ -597,6 +712,12 @@ static void write_output(int i)
 		vm.shut[i] = true;
 		vm_take(q, q->len);
 	}
+}
+
+/* All that goes into the command's output is here, or is not wanted. */
+static bool has_enough(void)
+{
+	return opt.virtual_time && vm.copy[1].len + vm.copy[2].len > VM_WINDOW;
 }
 
 static void receive(void)
@@ -682,7 +803,7 @@ static void poll_once(long timeout, const sigset_t *waiting)
 	struct timespec ts = { timeout / 1000, timeout % 1000 * 1000000 };
 	enum { PORT, CONSOLE, QEMU_ERR, IN, OUT, ERR, N };
 	struct pollfd p[N] = {
-		[PORT] = { vm.port, POLLIN | (vm.out.len ? POLLOUT : 0), 0 },
+		[PORT] = { has_enough() ? -1 : vm.port, POLLIN | (vm.out.len ? POLLOUT : 0), 0 },
 		[CONSOLE] = { vm.console, POLLIN, 0 },
 		[QEMU_ERR] = { vm.qemu_err, POLLIN, 0 },
 		[IN] = { vm.running && !vm.shut[0] && vm.credit ? 0 : -1, POLLIN, 0 },
@@ -728,6 +849,8 @@ static void poll_once(long timeout, const sigset_t *waiting)
 	}
 	if (p[PORT].revents & (POLLIN | POLLHUP | POLLERR))
 		receive();
+	if (opt.virtual_time)
+		vm_take(&vm.out, vm.out.len);
 	if (vm.port >= 0 && vm.out.len) {
 		n = send(vm.port, vm_peek(&vm.out), vm.out.len, MSG_NOSIGNAL);
 		if (n > 0)
@@ -789,7 +912,9 @@ static void run_machine(void)
 		if (vm.reason[0] && !vm.exited)
 			terminate_qemu();
 		if (vm.hello && !vm.running && !vm.terminated && !vm.exited) {
-			if (!opt.peer || vm.peer_ended || now >= start + PEER_MS)
+			if (opt.virtual_time)
+				vm.running = true;
+			else if (!opt.peer || vm.peer_ended || now >= start + PEER_MS)
 				send_run();
 			else if (start + PEER_MS < next)
 				next = start + PEER_MS;
@@ -907,7 +1032,7 @@ static int inner(int lifeline)
 			die("%s: %s", opt.log, strerror(errno));
 	}
 	make_namespace();
-	if (opt.peer)
+	if (opt.peer && !opt.virtual_time)
 		vm.peer = start_shell(opt.peer);
 	start_qemu();
 	run_machine();
@@ -920,7 +1045,7 @@ static int inner(int lifeline)
 
 static void enter_namespaces(void)
 {
-	int flags = CLONE_NEWPID | CLONE_NEWNS | (opt.nics ? CLONE_NEWNET : 0);
+	int flags = CLONE_NEWPID | CLONE_NEWNS | (opt.setup ? CLONE_NEWNET : 0);
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 	char map[64];
@@ -948,7 +1073,8 @@ static unsigned long long number(const char *s)
 	return v;
 }
 
-enum { TIMEOUT = 1, BOOT, PEER, SETUP, NETS, LOG, LEDGER, OUT, DISK, DISK_DIR, QEMU };
+enum { TIMEOUT = 1, BOOT, PEER, SETUP, NETS, LOG, LEDGER, OUT, DISK, DISK_DIR, VIRTUAL, PEERS,
+       QEMU };
 
 static const struct option options[] = {
 	{ "timeout", required_argument, NULL, TIMEOUT },	/* s */
@@ -961,6 +1087,8 @@ static const struct option options[] = {
 	{ "out", required_argument, NULL, OUT },		/* directory that init mounts */
 	{ "disk-dir", required_argument, NULL, DISK_DIR },
 	{ "disk", required_argument, NULL, DISK },		/* bytes; fd FD_DISK, and so on */
+	{ "virtual", required_argument, NULL, VIRTUAL },	/* initramfs; FD_INITRD has more */
+	{ "peers", required_argument, NULL, PEERS },		/* NICs of the peer inside */
 	{ "qemu", required_argument, NULL, QEMU },		/* an argument of QEMU's; repeat */
 	{ 0 }
 };
@@ -1005,6 +1133,12 @@ static void parse(int argc, char **argv)
 				die("vmio: at most %d disks", MAX_DISKS);
 			opt.disk[opt.disks++] = number(optarg);
 			break;
+		case VIRTUAL:
+			opt.virtual_time = optarg;
+			break;
+		case PEERS:
+			opt.peers = number(optarg);
+			break;
 		case QEMU:
 			opt.qemu[n++] = optarg;
 			break;
@@ -1014,7 +1148,8 @@ static void parse(int argc, char **argv)
 	}
 	opt.argv = argv + optind;
 	opt.argc = argc - optind;
-	if (!n || !opt.argc || (opt.nics && !opt.setup) || (opt.disks && !opt.disk_dir))
+	if (!n || !opt.argc || (opt.nics && !opt.setup && !opt.virtual_time) ||
+	    (opt.disks && !opt.disk_dir))
 		die("vmio is part of ci/vm: run that");
 }
 
