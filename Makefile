@@ -22,6 +22,10 @@ test:		## all tests, or those whose name contains a pattern: make test T='cit ne
 test-more:	## what takes hours: make test-more PART='stock soak'; make test-more LIST=1
 	@ci/more $(if $(LIST),--list) $(if $(AGAIN),--again) $(PART)
 
+.PHONY: test-same
+test-same:	## tests in virtual time, idle and beside a stressed host: the same figures? T=PATTERN
+	@ci/same $(T)
+
 .PHONY: run
 run:		## a demonstration: each task's memory bandwidth, live, beside the ledger
 	@ci/demo $(ARGS)

@@ -9,6 +9,19 @@
 #
 # $tmp is an empty directory, removed at the end. A check that fails says what
 # it got; the test goes on. MEMIO_TEST_KERNEL names another kernel than the patched one.
+#
+# A test whose machines are in virtual time (ci/vm --virtual) has the comment `# virtual: yes`. It
+# prints what is the same on every host by figure(), what is not by diag() as `~ NAME VALUE`, and
+# `make test-same` compares. Its $tmp has the same name each time, in a mount namespace of
+# its own, as the guest's kernel hashes names. There is no bound in seconds of the host in such
+# a test; a wait is for a condition, with a deadline in the machine's time; amounts
+# are in operations, not in seconds.
+
+if grep -qsx '# virtual: yes' "$0" && [ "${test_namespace:-}" != "$$" ]; then
+	how=(--mount)
+	[ "$(id -u)" = 0 ] || how+=(--map-root-user)
+	test_namespace=$$ exec unshare "${how[@]}" "$BASH" "$0" "$@"
+fi
 
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
@@ -17,7 +30,14 @@ need procps
 
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/memio-test.XXXXXX")
 tmp=$(cd "$tmp" && pwd -P)
-trap 'rm -rf "$tmp"' EXIT
+tmp_elsewhere=$tmp
+trap 'rm -rf "$tmp_elsewhere"' EXIT
+if [ -n "${test_namespace:-}" ]; then
+	unset test_namespace
+	mkdir -p /tmp/memio-test
+	mount --bind "$tmp" /tmp/memio-test
+	tmp=/tmp/memio-test
+fi
 # A signal's default action would skip that.
 trap 'exit 1' INT TERM HUP
 
@@ -32,6 +52,9 @@ not_ok() {
 	checks=$((checks + 1)) bad_checks=$((bad_checks + 1))
 	echo "not ok $checks - $*"
 }
+
+# figure NAME VALUE: one that is the same on every host
+figure() { echo "# = $1 $2"; }
 
 diag() { printf '%s\n' "$*" | sed 's/^/# /'; }
 
