@@ -68,6 +68,8 @@ disk_io() { # GROUP RW SIZE: 8 of them are under way at a time
 	sleep 1
 }
 end() { kill "$@"; wait "$@" 2>/dev/null || :; }
+# beside_it GROUP: a task that can be stopped, $keeper: a limit for real-time tasks alone is refused
+beside_it() { in_group "$1" sleep 10000; keeper=$pid; }
 # Until CPUs are counted
 counted() {
 	for i in $(seq 100); do
@@ -493,9 +495,11 @@ all_buffered() {
 		rm -f /tmp/wq.*
 		sync
 		echo "io bps=max" >$cg/dirt/memio.limit
+		beside_it dirt
 		in_group dirt $programs/wqring write /run/e/f $1 /tmp/wq
 		while [ ! -e /tmp/wq.ready ] && kill -0 $pid; do sleep 0.1; done
 		echo "io bps=1000" >$cg/dirt/memio.limit
+		end $keeper
 		: >/tmp/wq.begin
 		soon "a worker of io_uring waits ($1)" worker_waits
 	}
@@ -742,6 +746,8 @@ chained
 pressure=$(pressure)
 in_group mix chrt -f 1 fio --name=debt --filename=$disk --rw=read --bs=1M --direct=1 \
 	--ioengine=psync --thinktime=200000 --size=512m --time_based --runtime=6000
+# As long as the group is there
+beside_it mix
 stopped bash /tmp/spin
 yes "its state is R" "grep -q '^State:.R' /proc/$pid/status"
 yes "and its status says that memio has stopped it" "grep -q '^MemioStopped:.1' /proc/$pid/status"
