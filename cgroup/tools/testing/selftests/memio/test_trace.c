@@ -75,6 +75,8 @@ FIXTURE_TEARDOWN(trace)
 	write_file(SETTINGS, self->settings);
 	write_file(SYSCTL "mlock_kb", self->mlock);
 	write_file(SYSCTL "paranoid", self->paranoid);
+	chmod(RING, 0600);
+	chmod(SETTINGS, 0600);
 	chmod(DEBUGFS, self->mode);
 	memio_end(&self->m);
 }
@@ -135,9 +137,20 @@ static int as_user(unsigned long long caps, unsigned long pages, const char *pat
 	return WEXITSTATUS(status);
 }
 
+/* Root lets everybody open the files, so that capabilities decide. */
+static int hand_out(void)
+{
+	return chmod(RING, 0666) || chmod(SETTINGS, 0666);
+}
+
 MEMIO_TEST(trace, takes_perfmon)
 {
 	ASSERT_EQ(0, write_file(SETTINGS, MADE_UP "words=1024"));
+	/* They are root's alone until root hands them to others. */
+	ASSERT_EQ(0, chmod(RING, 0600));
+	EXPECT_EQ(EACCES, as_user(CAP(CAP_PERFMON), 0, RING, O_RDWR));
+	EXPECT_EQ(EACCES, as_user(0, 0, SETTINGS, O_RDONLY));
+	ASSERT_EQ(0, hand_out());
 	EXPECT_EQ(EACCES, as_user(0, 0, RING, O_RDWR));
 	EXPECT_EQ(EACCES, as_user(0, 0, SETTINGS, O_RDWR));
 	EXPECT_EQ(EACCES, as_user(0, 0, SETTINGS, O_WRONLY));
@@ -155,6 +168,7 @@ MEMIO_TEST(trace, pinned)
 	const unsigned long long perfmon = CAP(CAP_PERFMON);
 	char text[64];
 
+	ASSERT_EQ(0, hand_out());
 	/* With its head it is a page or so more than is free. */
 	sprintf(text, MADE_UP "words=%d", FREE_KIB * 1024 / 4);
 	ASSERT_EQ(0, write_file(SETTINGS, text));
