@@ -179,6 +179,15 @@ static u64 task_chunk(struct task_struct *p, bool *stopped)
 				       memio_limit_chunk(memio_task_or_group(p), stopped);
 }
 
+/*
+ * Whether perf lets a counter overflow often enough. If not it stops the counter until the next
+ * tick, and what is read meanwhile is lost.
+ */
+static bool may_overflow(void)
+{
+	return READ_ONCE(sysctl_perf_event_sample_rate) > (MEMIO_OVERFLOWS_LEAST - 1) * HZ;
+}
+
 /* Whether the counter overflows later than @p is to be charged, for no good reason. */
 static bool too_late(const struct memio_cpu *c, const struct perf_event *event,
 		     struct task_struct *p, u64 *lines, bool *stopped)
@@ -186,7 +195,8 @@ static bool too_late(const struct memio_cpu *c, const struct perf_event *event,
 	u64 period = READ_ONCE(event->hw.sample_period), bytes;
 
 	*stopped = false;
-	if (period <= MEMIO_CHUNK_LEAST || READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE)
+	if (period <= MEMIO_CHUNK_LEAST || READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE ||
+	    !may_overflow())
 		return false;
 	/* That is for what was left of a tick. */
 	if (period == MEMIO_CHUNK_REST && local_clock() - c->overflow_ns < TICK_NSEC)
@@ -303,7 +313,7 @@ static void cpu_overflow(struct perf_event *event, struct perf_sample_data *data
 	/* perf's MAX_INTERRUPTS: it counts nothing until the tick. */
 	if (unlikely(often == U64_MAX))
 		WRITE_ONCE(c->lost, true);
-	if (READ_ONCE(memio_cpu_limits) && most >= MEMIO_OVERFLOWS_LEAST) {
+	if (READ_ONCE(memio_cpu_limits) && may_overflow()) {
 		lines = cpu_next(c, event);
 		/* In a switch it may be for who has left already. */
 		if (lines > before && !user_mode(regs))
