@@ -169,7 +169,7 @@ static void group_read(struct bench *b, int i)
 {
 	struct memio_bytes sum = {};
 
-	memio_cgroup_read(b->group[1], b->dev, &sum);
+	memio_cgroup_read(b->group[1], false, b->dev, &sum);
 	barrier_data(&sum);
 }
 
