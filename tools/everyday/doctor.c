@@ -386,7 +386,7 @@ struct limited {
 	struct doctor *d;
 	unsigned int groups, limits, free_tasks, mins;
 	uint64_t invalid, no_slot;
-	char names[300];
+	char names[300], under[4096];
 };
 
 static int look_at_task(pid_t tid, void *arg)
@@ -431,9 +431,14 @@ static int look_at_group(const struct memio_group *g, void *arg)
 	if (!strcmp(g->path, "/"))
 		return 0;
 	if (!memio_group_limits(l->d->m, g->path, &limits) && limits.n) {
+		const size_t n = strlen(l->under);
+
 		l->limits++;
-		/* Of this one, all those below it; they are not counted again. */
-		memio_groups(l->d->m, g->path, look_at_tasks, l);
+		/* All tasks below it at once: a limit of a group below it is not another reason. */
+		if (!n || strncmp(g->path, l->under, n) || g->path[n] != '/') {
+			snprintf(l->under, sizeof(l->under), "%s", g->path);
+			memio_groups(l->d->m, g->path, look_at_tasks, l);
+		}
 	}
 	memio_limits_free(&limits);
 	if (!memio_group_value(l->d->m, g->path, MEMIO_MIN, &min) && min)
