@@ -18,9 +18,9 @@
 # are in operations, not in seconds.
 
 if grep -qsx '# virtual: yes' "$0" && [ "${test_namespace:-}" != "$$" ]; then
-	how=(--mount)
-	[ "$(id -u)" = 0 ] || how+=(--map-root-user)
-	test_namespace=$$ exec unshare "${how[@]}" "$BASH" "$0" "$@"
+	options=(--mount)
+	[ "$(id -u)" = 0 ] || options+=(--map-root-user)
+	test_namespace=$$ exec unshare "${options[@]}" "$BASH" "$0" "$@"
 fi
 
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
