@@ -21,6 +21,7 @@ const struct command *const commands[] = {
 	&command_run,
 	&command_limit,
 	&command_doctor,
+	&command_export,
 	&command_trace,
 	&command_cit,
 	&command_active,
@@ -28,6 +29,8 @@ const struct command *const commands[] = {
 	&command_version,
 	NULL
 };
+
+const char *const command_version_text = VERSION;
 
 static int cmd_version(int argc, char **argv)
 {

@@ -121,7 +121,8 @@ const struct command *command_find(const struct command *const *commands, const 
 
 /* Those that are there; each is in a directory of its name, or in everyday/. */
 extern const struct command *const commands[];
-extern const struct command command_active, command_cit, command_doctor, command_guarantee;
+extern const struct command command_active, command_cit, command_doctor, command_export;
+extern const struct command command_guarantee;
 extern const struct command command_limit, command_run, command_stat, command_top;
 extern const struct command command_trace, command_version;
 
@@ -132,6 +133,8 @@ void complain_errno(const char *format, ...) __attribute__((format(printf, 1, 2)
 
 /* The name that complaints begin with, as "trace plot"; commands_run() sets it. */
 extern const char *command_name;
+/* The program's version */
+extern const char *const command_version_text;
 /* The row that runs */
 extern const struct command *command_current;
 

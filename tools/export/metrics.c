@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * memio export: the figures of groups as metrics, see metrics.h
+ *
+ * All samples of a metric stand together, so each metric has a text of its own while the groups are
+ * walked once. Names of groups are others' to choose: put_label() is the one door that they
+ * come through.
+ */
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "metrics.h"
+
+enum metric {
+	M_IO, M_MEMORY, M_UNPRICED, M_UNCLAIMED, M_STOPPED, M_LIMIT, M_STATE, M_INFO, M_GROUPS,
+	M_LEFT_OUT, M_DURATION, METRICS
+};
+
+static const struct metric_row {
+	const char *name, *unit, *help;
+	bool counter;
+} metrics[METRICS] = {
+	[M_IO] = { "memio_io_bytes", "bytes",
+		"Bytes that devices read from memory (to) or wrote to memory (from) for the group and the groups below it.",
+		true },
+	[M_MEMORY] = { "memio_memory_bytes", "bytes",
+		"Bytes read from and written to memory for the group and the groups below it, by device; cpu: by its tasks. With bound: the least and the most that it can be.",
+		true },
+	[M_UNPRICED] = { "memio_unpriced_io_bytes", "bytes",
+		"IO bytes without a price: as many memory bytes are counted for them, which is an upper bound.",
+		true },
+	[M_UNCLAIMED] = { "memio_unclaimed_bytes", "bytes",
+		"IO bytes of no owner: received and not yet read, dropped or forwarded." },
+	[M_STOPPED] = { "memio_stopped_seconds", "seconds",
+		"For how long limits stopped tasks of the group and of the groups below it.", true },
+	[M_LIMIT] = { "memio_limit_bytes_per_second", NULL,
+		"Limits that are set; op is read, write or all." },
+	[M_STATE] = { "memio_state", NULL,
+		"1: the group's figures of that key are in this state." },
+	[M_INFO] = { "memio_export_info", NULL, "The program, and where its figures come from." },
+	[M_GROUPS] = { "memio_export_groups", NULL, "Groups that are exported." },
+	[M_LEFT_OUT] = { "memio_export_groups_left_out", NULL,
+		"Groups that are not exported: by --match, or as there are too many (cap); their bytes are a part of the groups above them." },
+	[M_DURATION] = { "memio_export_duration_seconds", "seconds",
+		"How long it took to read all figures." },
+};
+
+/**
+ * struct writing - while the groups are walked
+ * @to:		the text of each metric
+ * @group:	the path as the value of a label
+ */
+struct writing {
+	struct metrics *x;
+	enum metrics_format format;
+	FILE *to[METRICS];
+	char *text[METRICS];
+	size_t length[METRICS];
+	char group[3 * 4096 + 1];
+	unsigned int groups, capped, unmatched;
+	uint64_t now_s;
+	struct memio_stat stat;
+	struct memio_flat flat;
+	struct memio_limits limits;
+};
+
+/* ---- text ---- */
+
+/* The bytes of the character of UTF-8 that begins at @s; 0: it is none */
+static size_t utf8_length(const unsigned char *s)
+{
+	const size_t n = *s < 0x80 ? 1 : *s >> 5 == 6 ? 2 : *s >> 4 == 14 ? 3 : *s >> 3 == 30 ? 4 : 0;
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	uint32_t c = n == 1 ? *s : *s & (0x7f >> n);
+	size_t i;
+
+	for (i = 1; i < n; i++) {
+		if (s[i] >> 6 != 2)
+			return 0;
+		c = c << 6 | (s[i] & 0x3f);
+	}
+	if (!n || c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		return 0;
+	return n;
+}
+
+/*
+ * A label's value between quotes: a backslash, a quote and the end of a line are escaped; other
+ * characters that control a terminal, and bytes that are no UTF-8, become '?'.
+ */
+static void put_label(char *to, size_t size, const char *value)
+{
+	const unsigned char *s = (const unsigned char *)value;
+	size_t used = 0;
+
+	while (*s && used + 5 < size) {
+		const size_t n = utf8_length(s);
+
+		if (*s == '\\' || *s == '"' || *s == '\n') {
+			to[used++] = '\\';
+			to[used++] = *s == '\n' ? 'n' : *s;
+			s++;
+		} else if (!n || *s < ' ' || *s == 0x7f) {
+			to[used++] = '?';
+			s++;
+		} else {
+			memcpy(to + used, s, n);
+			used += n;
+			s += n;
+		}
+	}
+	to[used] = '\0';
+}
+
+/* The name of a sample, and its first label */
+static FILE *begin(struct writing *w, enum metric m)
+{
+	FILE *f = w->to[m];
+
+	fputs(metrics[m].name, f);
+	if (metrics[m].counter)
+		fputs("_total", f);
+	fputs("{cgroup=\"", f);
+	fputs(w->group, f);
+	fputs("\"", f);
+	return f;
+}
+
+static void put_number(FILE *f, uint64_t n)
+{
+	char digits[24], *at = digits + sizeof(digits);
+
+	*--at = '\0';
+	*--at = '\n';
+	do {
+		*--at = '0' + n % 10;
+		n /= 10;
+	} while (n);
+	fputs(at, f);
+}
+
+static void put_field(struct writing *w, enum metric m, const struct memio_line *l,
+		      enum memio_field field, const char *labels)
+{
+	FILE *f;
+
+	if (!memio_has(l, field))
+		return;
+	f = begin(w, m);
+	fputs(",device=\"", f);
+	fputs(l->key, f);
+	fputs(labels, f);
+	put_number(f, memio_get(l, field));
+}
+
+/* ---- a group ---- */
+
+static void put_line(struct writing *w, const struct memio_line *l, bool root)
+{
+	static const struct {
+		enum metric metric;
+		enum memio_field field;
+		const char *labels;
+	} rows[] = {
+		{ M_IO, MEMIO_IO_TO, "\",direction=\"to\"} " },
+		{ M_IO, MEMIO_IO_FROM, "\",direction=\"from\"} " },
+		{ M_MEMORY, MEMIO_MEM_READ, "\",op=\"read\",bound=\"\"} " },
+		{ M_MEMORY, MEMIO_MEM_WRITE, "\",op=\"write\",bound=\"\"} " },
+		{ M_MEMORY, MEMIO_MEM_READ_MIN, "\",op=\"read\",bound=\"min\"} " },
+		{ M_MEMORY, MEMIO_MEM_READ_MAX, "\",op=\"read\",bound=\"max\"} " },
+		{ M_MEMORY, MEMIO_MEM_WRITE_MIN, "\",op=\"write\",bound=\"min\"} " },
+		{ M_MEMORY, MEMIO_MEM_WRITE_MAX, "\",op=\"write\",bound=\"max\"} " },
+		{ M_UNPRICED, MEMIO_UNPRICED_TO, "\",direction=\"to\"} " },
+		{ M_UNPRICED, MEMIO_UNPRICED_FROM, "\",direction=\"from\"} " },
+	};
+	size_t i;
+	FILE *f;
+
+	/* A key of the kernel's has no character that would have to be escaped: libmemio sees to it
+	 * that it can be printed, and these two are left.
+	 */
+	if (strpbrk(l->key, "\\\""))
+		return;
+	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		put_field(w, rows[i].metric, l, rows[i].field, rows[i].labels);
+	if (root && (memio_has(l, MEMIO_UNCLAIMED_TO) || memio_has(l, MEMIO_UNCLAIMED_FROM))) {
+		f = begin(w, M_UNCLAIMED);
+		fprintf(f, ",device=\"%s\",direction=\"to\"} %" PRId64 "\n", l->key,
+			memio_get_signed(l, MEMIO_UNCLAIMED_TO));
+		f = begin(w, M_UNCLAIMED);
+		fprintf(f, ",device=\"%s\",direction=\"from\"} %" PRId64 "\n", l->key,
+			memio_get_signed(l, MEMIO_UNCLAIMED_FROM));
+	}
+}
+
+static void put_limits(struct writing *w, const char *path)
+{
+	static const char *const ops[MEMIO_WAYS] = { "all", "read", "write" };
+	size_t i;
+	int way;
+	FILE *f;
+
+	if (memio_group_limits(w->x->m, path, &w->limits))
+		return;
+	for (i = 0; i < w->limits.n; i++) {
+		const struct memio_limit *l = &w->limits.limit[i];
+
+		if (strpbrk(l->key, "\\\""))
+			continue;
+		for (way = 0; way < MEMIO_WAYS; way++) {
+			if (l->rate[way] >= MEMIO_RATE_KEEP)
+				continue;
+			f = begin(w, M_LIMIT);
+			fprintf(f, ",key=\"%s\",op=\"%s\"} %" PRIu64 "\n", l->key, ops[way],
+				l->rate[way]);
+		}
+	}
+}
+
+static void put_states(struct writing *w, const char *path)
+{
+	char key[4 * MEMIO_NAME_MAX], word[4 * MEMIO_WORD_MAX];
+	size_t i;
+	FILE *f;
+
+	if (memio_group_state(w->x->m, path, &w->flat))
+		return;
+	for (i = 0; i < w->flat.n; i++) {
+		put_label(key, sizeof(key), w->flat.pair[i].key);
+		put_label(word, sizeof(word), w->flat.pair[i].word);
+		f = begin(w, M_STATE);
+		fprintf(f, ",key=\"%s\",state=\"%s\"} 1\n", key, word);
+	}
+}
+
+static int put_group(struct writing *w, const char *path)
+{
+	const bool root = !strcmp(path, "/");
+	struct memio *m = w->x->m;
+	size_t i;
+	int err = memio_group_stat(m, path, MEMIO_TREE, &w->stat);
+	uint64_t usec;
+	FILE *f;
+
+	if (err)
+		return err;
+	put_label(w->group, sizeof(w->group), path);
+	/* "total" is the sum of the others. */
+	for (i = 0; i < w->stat.n; i++)
+		if (strcmp(w->stat.line[i].key, "total"))
+			put_line(w, &w->stat.line[i], root);
+	if (!memio_group_events(m, path, MEMIO_TREE, &w->flat)) {
+		usec = memio_flat_get(&w->flat, "throttled_usec");
+		f = begin(w, M_STOPPED);
+		fprintf(f, "} %" PRIu64 ".%06" PRIu64 "\n", usec / 1000000, usec % 1000000);
+	}
+	put_limits(w, path);
+	put_states(w, path);
+	w->groups++;
+	return 0;
+}
+
+static int visit(const struct memio_group *g, void *arg)
+{
+	struct writing *w = arg;
+	int err;
+
+	if (!g->accounted && g->depth)
+		return 1;
+	if (g->depth && w->x->match && fnmatch(w->x->match, g->path, 0)) {
+		w->unmatched++;
+	} else if (g->depth && !slots_take(w->x->slots, g->path, w->now_s)) {
+		w->capped++;
+	} else {
+		err = put_group(w, g->path);
+		if (err == -ENOMEM)
+			return err;
+		/* It went away just now, or is not this user's to read. */
+		if (err && g->depth)
+			return 1;
+		if (err)
+			return err;
+	}
+	return g->depth >= w->x->depth ? 1 : 0;
+}
+
+/* ---- all ---- */
+
+static void put_own(struct writing *w, uint64_t began_ns)
+{
+	struct memio_membw self = { 0 };
+	const bool known = !memio_task_membw(w->x->m, *memio_root(w->x->m) ? 1 : getpid(), 0,
+					     &self);
+	const double s = (clock_ns(CLOCK_MONOTONIC) - began_ns) / 1e9;
+
+	fprintf(w->to[M_INFO],
+		"memio_export_info{version=\"%s\",backend=\"%s\",source=\"%s\",estimator=\"%s\"} 1\n",
+		w->x->version, memio_backend(w->x->m), known ? self.source : "",
+		known ? self.estimator : "");
+	memio_membw_free(&self);
+	fprintf(w->to[M_GROUPS], "memio_export_groups %u\n", w->groups);
+	fprintf(w->to[M_LEFT_OUT],
+		"memio_export_groups_left_out{reason=\"cap\"} %u\n"
+		"memio_export_groups_left_out{reason=\"match\"} %u\n", w->capped, w->unmatched);
+	fprintf(w->to[M_DURATION], "memio_export_duration_seconds %.6f\n", s);
+}
+
+static bool close_texts(struct writing *w)
+{
+	bool good = true;
+	int i;
+
+	for (i = 0; i < METRICS; i++)
+		if (w->to[i] && fclose(w->to[i]))
+			good = false;
+	return good;
+}
+
+static bool put_together(struct writing *w, char **text, size_t *length)
+{
+	const bool open = w->format == METRICS_OPEN;
+	FILE *f = open_memstream(text, length);
+	int i;
+
+	if (!f)
+		return false;
+	for (i = 0; i < METRICS; i++) {
+		const struct metric_row *r = &metrics[i];
+		const char *suffix = r->counter && !open ? "_total" : "";
+
+		if (!w->length[i])
+			continue;
+		fprintf(f, "# HELP %s%s %s\n# TYPE %s%s %s\n", r->name, suffix, r->help, r->name,
+			suffix, r->counter ? "counter" : "gauge");
+		if (open && r->unit)
+			fprintf(f, "# UNIT %s %s\n", r->name, r->unit);
+		fwrite(w->text[i], 1, w->length[i], f);
+	}
+	if (open)
+		fputs("# EOF\n", f);
+	if (!fclose(f))
+		return true;
+	free(*text);
+	*text = NULL;
+	return false;
+}
+
+int metrics_print(struct metrics *x, enum metrics_format format, char **text, size_t *length)
+{
+	const uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
+	struct writing *w = calloc(1, sizeof(*w));
+	int i, err = 0;
+
+	if (!w)
+		return -ENOMEM;
+	w->x = x;
+	w->format = format;
+	w->now_s = began_ns / 1000000000;
+	for (i = 0; i < METRICS && !err; i++) {
+		w->to[i] = open_memstream(&w->text[i], &w->length[i]);
+		err = w->to[i] ? 0 : -ENOMEM;
+	}
+	if (!err)
+		err = memio_groups(x->m, "/", visit, w);
+	if (!err)
+		put_own(w, began_ns);
+	if (!close_texts(w) && !err)
+		err = -ENOMEM;
+	if (!err && !put_together(w, text, length))
+		err = -ENOMEM;
+	for (i = 0; i < METRICS; i++)
+		free(w->text[i]);
+	memio_stat_free(&w->stat);
+	memio_flat_free(&w->flat);
+	memio_limits_free(&w->limits);
+	free(w);
+	return err;
+}
