@@ -117,27 +117,32 @@ static void charge_limits(struct stock_entry *e, struct memio_io io, unsigned in
 		__memio_limit_charge_io(e->owner, e->dev, &io);
 }
 
+static u64 skewed(u64 n)
+{
+	return memio_skewed(MEMIO_SKEW_CHARGES, n);
+}
+
 /* Hands an entry on and empties it. With its lock. */
 static void flush_entry(struct stock_entry *e)
 {
 	struct memio_device *dev = memio_device(e->dev);
 	u32 window = memio_price_window(dev->package);
 	struct memio_io io = {
-		.to = e->total.to,
-		.from = e->total.from,
-		.to_lines = e->total.to_lines,
-		.from_lines = e->total.from_lines,
+		.to = skewed(e->total.to),
+		.from = skewed(e->total.from),
+		.to_lines = skewed(e->total.to_lines),
+		.from_lines = skewed(e->total.from_lines),
 	};
 
 	if (io.to || io.from)
 		memio_device_add(dev, window, &io);
 	io = (struct memio_io) {
-		.to = e->claim.to,
-		.from = e->claim.from,
-		.late = e->late,
-		.to_lines = e->claim.to_lines,
-		.from_lines = e->claim.from_lines,
-		.late_lines = e->late_lines,
+		.to = skewed(e->claim.to),
+		.from = skewed(e->claim.from),
+		.late = skewed(e->late),
+		.to_lines = skewed(e->claim.to_lines),
+		.from_lines = skewed(e->claim.from_lines),
+		.late_lines = skewed(e->late_lines),
 	};
 	if (io.to || io.from || io.late)
 		memio_owner_charge(e->owner, dev, window, &io);
@@ -149,7 +154,7 @@ static void flush_entry(struct stock_entry *e)
 /* What CPU @cpu has read. With its stock's cpu_lock. */
 static void flush_cpu(int cpu, struct cpu_entry *e)
 {
-	struct memio_cpu_bytes b = memio_cpu_pay(cpu, e->lines);
+	struct memio_cpu_bytes b = memio_cpu_pay(cpu, skewed(e->lines));
 
 	memio_owner_charge_cpu(e->owner, &b);
 	e->lines = 0;

@@ -15,6 +15,7 @@
 #include <linux/bits.h>
 #include <linux/cgroup.h>
 #include <linux/irq_work.h>
+#include <linux/jump_label.h>
 #include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/memio.h>
@@ -39,6 +40,34 @@ extern struct dentry *memio_debugfs;
 bool memio_counting(void);
 void memio_group_comes(void);
 void memio_group_goes(void);
+
+/* ---- errors on purpose (skew.c) ---- */
+
+enum memio_skew {
+	MEMIO_SKEW_CHARGES,
+	MEMIO_SKEW_PRICES,
+	MEMIO_SKEW_BUDGETS,
+	MEMIO_SKEWS
+};
+
+#define MEMIO_SKEW_NONE	1000	/* thousandths */
+
+#ifdef CONFIG_CGROUP_MEMIO_KUNIT_TEST
+DECLARE_STATIC_KEY_FALSE(memio_skew_key);
+extern u32 memio_skews[MEMIO_SKEWS];
+
+static inline u64 memio_skewed(enum memio_skew which, u64 right)
+{
+	if (static_branch_unlikely(&memio_skew_key))
+		return right * READ_ONCE(memio_skews[which]) / MEMIO_SKEW_NONE;
+	return right;
+}
+#else
+static inline u64 memio_skewed(enum memio_skew which, u64 right)
+{
+	return right;
+}
+#endif
 
 /* ---- how good figures are (state.c) ---- */
 

@@ -388,7 +388,8 @@ void __memio_limit_charge_io(u32 owner, u16 id, const struct memio_io *io)
 	if (!has_limits(g) || lifted())
 		return;
 	memio_price_bounded(memio_device(id), io, &read, &write);
-	charge(g, MEMIO_LIMIT_IO, id, read, write, 0);
+	charge(g, MEMIO_LIMIT_IO, id, memio_skewed(MEMIO_SKEW_CHARGES, read),
+	       memio_skewed(MEMIO_SKEW_CHARGES, write), 0);
 }
 
 /**
@@ -434,7 +435,7 @@ void __memio_limit_charge_cpu(u32 owner, u32 lines)
 	g = memio_owner_group(owner);
 	if (!has_limits(g))
 		return;
-	b = memio_cpu_cost(lines);
+	b = memio_cpu_cost(memio_skewed(MEMIO_SKEW_CHARGES, lines));
 	charge(g, MEMIO_LIMIT_CPU, 0, b.read, b.write, cpu_span_ns());
 }
 
@@ -766,6 +767,11 @@ static bool all_max(const u64 *rate)
 	return true;
 }
 
+static u64 skewed_rate(u64 rate)
+{
+	return rate == MEMIO_NO_LIMIT ? rate : memio_skewed(MEMIO_SKEW_BUDGETS, rate);
+}
+
 /**
  * memio_line_set - set the rates that hold
  * @line:	the line, with room for slices, unless all rates are MEMIO_NO_LIMIT
@@ -786,7 +792,7 @@ void memio_line_set(struct memio_line *line, const u64 *rate)
 				ways |= BIT(way);
 			else if (!step)
 				continue;
-			memio_pool_set(&line->pool[way], rate[way], ktime_get_ns(),
+			memio_pool_set(&line->pool[way], skewed_rate(rate[way]), ktime_get_ns(),
 				       line_keeps_ns(line, 0));
 			least = memio_least_step(least, line->pool[way].step);
 		}

@@ -71,6 +71,28 @@ static u32 before(u32 now)
 	return (now & ~1) - 1;
 }
 
+/* As it is, unless errors are wanted. */
+static struct memio_price skewed_price(struct memio_price p)
+{
+	p.to_read = memio_skewed(MEMIO_SKEW_PRICES, p.to_read);
+	p.to_write = memio_skewed(MEMIO_SKEW_PRICES, p.to_write);
+	p.from_read = memio_skewed(MEMIO_SKEW_PRICES, p.from_read);
+	p.from_write = memio_skewed(MEMIO_SKEW_PRICES, p.from_write);
+	p.late_read = memio_skewed(MEMIO_SKEW_PRICES, p.late_read);
+	p.late_write = memio_skewed(MEMIO_SKEW_PRICES, p.late_write);
+	return p;
+}
+
+static struct memio_own skewed_own(struct memio_own own)
+{
+	for (int i = 0; i < MEMIO_LEARNT; i++) {
+		own.to_read[i] = memio_skewed(MEMIO_SKEW_PRICES, own.to_read[i]);
+		own.from_read[i] = memio_skewed(MEMIO_SKEW_PRICES, own.from_read[i]);
+		own.from_write[i] = memio_skewed(MEMIO_SKEW_PRICES, own.from_write[i]);
+	}
+	return own;
+}
+
 /**
  * memio_price_publish - close a package's window, with its price
  * @package:	the package
@@ -103,10 +125,11 @@ void memio_price_publish(unsigned int package, const struct memio_price *price,
 	w->valid = valid;
 	w->known = valid || last->known;
 	w->from = valid ? list->now : last->from;
-	w->price = valid ? *price : last->price;
+	w->price = valid ? skewed_price(*price) : last->price;
 	w->own = valid ? own && list->own : last->own;
 	if (w->own)
-		list->own[place(list->now)] = valid ? *own : list->own[place(before(list->now))];
+		list->own[place(list->now)] = valid ? skewed_own(*own) :
+					      list->own[place(before(list->now))];
 	WRITE_ONCE(list->last_valid, valid);
 	WRITE_ONCE(list->window_ns, window_ns);
 	WRITE_ONCE(list->updated_ns, now_ns);

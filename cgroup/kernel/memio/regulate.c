@@ -453,6 +453,8 @@ static void set_all(u64 rate)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&all.lock, flags);
+	if (rate != MEMIO_NO_LIMIT)
+		rate = memio_skewed(MEMIO_SKEW_BUDGETS, rate);
 	memio_pool_set(&all.pool, rate, ktime_get_ns(), memio_keeps_ns(TICK_NSEC));
 	raw_spin_unlock_irqrestore(&all.lock, flags);
 }
