@@ -26,6 +26,7 @@ static const struct command_option options[] = {
 	  .help = "Write what was found to this file, without names of groups, tasks, users or "
 		  "files, so that it can be sent to somebody." },
 	{ .id = OPT_JSON, .name = "json", .help = "Print JSON." },
+	BACKEND_OPTION,
 	{ }
 };
 
@@ -102,18 +103,34 @@ static char *first_word(char *text)
 	return text;
 }
 
+static bool is_bpf(const struct doctor *d)
+{
+	return !strcmp(memio_backend(d->m), "bpf");
+}
+
 /* ---- the kernel ---- */
 
 static void kernel(struct doctor *d)
 {
 	const struct memio_capability *c = memio_can(d->m, "kernel");
 
-	if (c && c->there)
-		say(d, "kernel", GOOD, "memio", "", "this kernel has memio");
+	if (is_bpf(d))
+		say(d, "kernel", HINT, "bpf",
+		    "a kernel with memio's patches adds memory bytes with their bounds, limits and guarantees, the owners of written-back pages by task, and figures from before a command began",
+		    there(d, "sys/kernel/memio") ?
+		    "bytes are counted by BPF programs, while a command runs, as --backend bpf wants it" :
+		    "this kernel has no memio; bytes that devices move are counted by BPF programs, while a command runs");
+	else if (c && c->there)
+		say(d, "kernel", GOOD, "memio", "",
+		    "this kernel has memio: figures are its own (backend kernel), and BPF programs would add nothing");
+	else if (memio_needs_root(d->m))
+		say(d, "kernel", UNABLE, "not-root",
+		    "sudo memio doctor; or boot a kernel that was built with memio's patches",
+		    "this kernel has no memio, and this user may not load the BPF programs that can count instead");
 	else
 		say(d, "kernel", UNABLE, "no-memio",
 		    "boot a kernel that was built with memio's patches and CONFIG_CGROUP_MEMIO=y",
-		    "this kernel has no memio: there is no /sys/kernel/memio");
+		    "%s", c ? c->why : "this kernel has no memio: there is no /sys/kernel/memio");
 }
 
 static void enabled(struct doctor *d)
@@ -159,7 +176,7 @@ static void controller(struct doctor *d)
 	char *lacks, todo[500];
 	int is;
 
-	if (!memio_mount(d->m))
+	if (!memio_mount(d->m) || is_bpf(d))
 		return;
 	if (!c || !c->there) {
 		say(d, "controller", there(d, "sys/kernel/memio") ? WRONG : UNABLE, "none",
@@ -577,12 +594,14 @@ static int examine(struct doctor *d, const char *report, bool json)
 static int cmd_doctor(int argc, char **argv)
 {
 	static struct doctor d;
-	const char *report = NULL;
+	const char *report = NULL, *backend;
 	char *group = NULL;
 	struct options o;
 	int opt, status = STATUS_OK, err;
 	struct memio_task self;
 
+	if (!everyday_backend(argc, argv, &backend, &status))
+		return status;
 	options_begin(&o, argc, argv);
 	while ((opt = options_get(&o, &status)) > 0)
 		if (opt == OPT_REPORT)
@@ -593,7 +612,7 @@ static int cmd_doctor(int argc, char **argv)
 		complain("one group at a time");
 		return STATUS_USAGE;
 	}
-	d.m = everyday_open(&status);
+	d.m = everyday_open(backend, &status);
 	if (!d.m)
 		return status;
 	d.is_root = !geteuid();

@@ -17,8 +17,23 @@
 #include "command.h"
 #include "options.h"
 
-/* everyday_open: a reader; NULL after a complaint, with *@status */
-struct memio *everyday_open(int *status);
+/* everyday_open: a reader, as of memio_open_backend(); NULL after a complaint, with *@status */
+struct memio *everyday_open(const char *backend, int *status);
+/* The option --backend; its id is above those of the commands */
+#define OPT_BACKEND	900
+#define BACKEND_OPTION	\
+	{ .id = OPT_BACKEND, .name = "backend", .value = "WHICH", \
+	  .completes = COMPLETES_WORDS, .words = "auto kernel bpf", \
+	  .help = "Take figures from the files of a kernel with memio (kernel), or count IO " \
+		  "bytes by BPF programs, which need root (bpf). The default, auto, takes " \
+		  "the kernel's if they are there." }
+/*
+ * everyday_backend: *@backend is the value of --backend among the arguments of the command that
+ * runs, or NULL. False: this is the command's end, as options_get() has it
+ */
+bool everyday_backend(int argc, char **argv, const char **backend, int *status);
+/* everyday_lost: says what the backend had no room for, if anything */
+void everyday_lost(struct memio *m);
 /* everyday_status: of an error of the library, which is complained of; @group may be NULL */
 int everyday_status(struct memio *m, int err, const char *group);
 /* everyday_able: false, after a complaint, where nothing tells of memory bandwidth */

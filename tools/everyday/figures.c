@@ -9,10 +9,30 @@
 
 #include "everyday.h"
 
-struct memio *everyday_open(int *status)
+bool everyday_backend(int argc, char **argv, const char **backend, int *status)
+{
+	struct options o;
+	int opt;
+
+	*backend = NULL;
+	options_begin(&o, argc, argv);
+	while ((opt = options_get(&o, status)) > 0)
+		if (opt == OPT_BACKEND)
+			*backend = optarg;
+	if (opt < 0)
+		return false;
+	if (!*backend || !strcmp(*backend, "auto") || !strcmp(*backend, "kernel") ||
+	    !strcmp(*backend, "bpf"))
+		return true;
+	complain("--backend '%s': auto, kernel or bpf", *backend);
+	*status = STATUS_USAGE;
+	return false;
+}
+
+struct memio *everyday_open(const char *backend, int *status)
 {
 	const char *root = getenv("MEMIO_ROOT");
-	struct memio *m = memio_open(root && *root ? root : "/");
+	struct memio *m = memio_open_backend(root && *root ? root : "/", backend);
 
 	if (!m) {
 		complain_errno("MEMIO_ROOT %s", root ?: "");
@@ -35,6 +55,47 @@ int everyday_status(struct memio *m, int err, const char *group)
 	return status;
 }
 
+/* The same command as root, if that would do */
+static void say_sudo(struct memio *m)
+{
+	char text[1024];
+	size_t n, i;
+	FILE *f;
+
+	if (!memio_needs_root(m))
+		return;
+	f = fopen("/proc/self/cmdline", "re");
+	n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+	if (f)
+		fclose(f);
+	if (!n || n == sizeof(text) - 1)
+		return;
+	text[n] = '\0';
+	for (i = 0; i + 1 < n; i++)
+		if ((unsigned char)text[i] < ' ')
+			text[i] = ' ';
+	complain("type: sudo %s", text);
+}
+
+void everyday_lost(struct memio *m)
+{
+	struct memio_flat state = { 0 };
+	char text[FIGURE_TEXT];
+	uint64_t lost;
+
+	if (!memio_group_state(m, "/", &state)) {
+		lost = memio_flat_get(&state, "lost_group_bytes");
+		if (lost)
+			complain("there was no room for so many groups and devices: figures of groups lack %s",
+				 bytes_text(lost, text));
+		lost = memio_flat_get(&state, "lost_task_bytes");
+		if (lost)
+			complain("there was no room for so many tasks: their figures lack %s",
+				 bytes_text(lost, text));
+	}
+	memio_flat_free(&state);
+}
+
 bool everyday_able(struct memio *m)
 {
 	const struct memio_capability *c = memio_can(m, "kernel");
@@ -44,6 +105,7 @@ bool everyday_able(struct memio *m)
 	if (c && c->there)
 		return true;
 	complain("%s", c ? c->why : "no memory");
+	say_sudo(m);
 	return false;
 }
 

@@ -461,7 +461,8 @@ static int cmd_limit(int argc, char **argv)
 			 "one group at a time");
 		return STATUS_USAGE;
 	}
-	m = everyday_open(&status);
+	/* Limits are a patched kernel's. */
+	m = everyday_open("kernel", &status);
 	if (!m)
 		return status;
 	status = STATUS_UNABLE;

@@ -30,6 +30,7 @@ static const struct command_option options[] = {
 	{ .id = OPT_JSON, .name = "json", .help = "Print it as JSON." },
 	{ .id = OPT_CSV, .name = "csv", .help = "Print it as comma-separated values, with a "
 		  "header." },
+	BACKEND_OPTION,
 	{ .id = OPT_QUIET, .name = "quiet", .help = "Don't print what it moved." },
 	{ }
 };
@@ -39,7 +40,7 @@ struct running {
 	struct memio_limits limits;
 	uint64_t min, weight;
 	bool has_min, has_weight, json, csv, quiet;
-	const char *parent, *output;
+	const char *parent, *output, *backend;
 };
 
 static int set_up(struct running *r, const char *group)
@@ -192,6 +193,8 @@ static int cmd_run(int argc, char **argv)
 	int opt, status = STATUS_OK;
 	struct options o;
 
+	if (!everyday_backend(argc, argv, &r.backend, &status))
+		return status;
 	options_begin(&o, argc, argv);
 	while ((opt = options_get(&o, &status)) > 0) {
 		status = option(&r, opt);
@@ -210,7 +213,7 @@ static int cmd_run(int argc, char **argv)
 		status = STATUS_USAGE;
 		goto out;
 	}
-	r.m = everyday_open(&status);
+	r.m = everyday_open(r.backend, &status);
 	if (r.m)
 		status = run_it(&r, o.argv);
 	memio_close(r.m);

@@ -40,6 +40,7 @@ static const struct command_option options[] = {
 	  .help = "Figures of this device: an interface, a disk or a bus name. May be repeated." },
 	{ .id = OPT_PARENT, .name = "parent", .value = "GROUP", .completes = COMPLETES_GROUP,
 	  .help = "Make the group for COMMAND below this one (default: the root)." },
+	BACKEND_OPTION,
 	{ .id = 'o', .name = "output", .value = "FILE", .completes = COMPLETES_FILE,
 	  .help = "Print to this file. Otherwise it is standard output, or standard error if "
 		  "COMMAND runs." },
@@ -412,8 +413,10 @@ static int stat_all(struct counting *c, const char *parent, char **argv)
 		interrupts_catch();
 		status = everyday_accounted(c->m) ? begin(c) : STATUS_UNABLE;
 	}
-	if (status == STATUS_OK)
+	if (status == STATUS_OK) {
 		status = count(c, &g);
+		everyday_lost(c->m);
+	}
 	own_group_remove(c->m, &g);
 	return status;
 }
@@ -421,12 +424,14 @@ static int stat_all(struct counting *c, const char *parent, char **argv)
 static int cmd_stat(int argc, char **argv)
 {
 	static struct counting c;
-	const char *output = NULL, *parent = "/";
+	const char *output = NULL, *parent = "/", *backend;
 	int opt, status = STATUS_OK;
 	struct options o;
 	size_t i;
 
-	c.m = everyday_open(&status);
+	if (!everyday_backend(argc, argv, &backend, &status))
+		return status;
+	c.m = everyday_open(backend, &status);
 	if (!c.m)
 		return status;
 	options_begin(&o, argc, argv);

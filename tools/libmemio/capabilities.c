@@ -46,7 +46,10 @@ static bool kernel(struct looked *l, char why[512])
 {
 	if (l->m->backend)
 		return say(why, true, "figures come from the backend '%s'", l->m->backend->name);
-	return say(why, false, "this kernel has no memio: there is no /sys/kernel/memio. Boot a kernel that was built with the patches and CONFIG_CGROUP_MEMIO=y");
+	if (l->m->only_bpf)
+		return say(why, false, "%s", l->m->no_backend);
+	return say(why, false, "this kernel has no memio: there is no /sys/kernel/memio. %s%sBoot a kernel that was built with the patches and CONFIG_CGROUP_MEMIO=y",
+		   l->m->no_backend, *l->m->no_backend ? ". " : "");
 }
 
 static bool enabled(struct looked *l, char why[512])
@@ -240,6 +243,7 @@ static const struct row {
 const struct memio_capability *memio_capabilities(struct memio *m, size_t *n)
 {
 	struct looked l = { .m = m };
+	const char *known;
 	char why[512];
 	size_t i;
 
@@ -261,8 +265,11 @@ const struct memio_capability *memio_capabilities(struct memio *m, size_t *n)
 		free((char *)c->why);
 		*why = '\0';
 		c->name = rows[i].name;
-		c->there = rows[i].look(&l, why);
-		c->why = strdup(why);
+		known = why;
+		if (!m->backend || !m->backend->capability ||
+		    !m->backend->capability(c->name, &c->there, &known))
+			c->there = rows[i].look(&l, why);
+		c->why = strdup(known);
 		if (!c->why)
 			break;
 	}

@@ -55,6 +55,12 @@ static bool is_pci(const char *name)
 	return !name[i];
 }
 
+/* Devices are those of sysfs, and not of a list that the backend has. */
+static bool by_sysfs(const struct memio *m)
+{
+	return !m->backend || m->backend->by_sysfs;
+}
+
 /* Where a link in sysfs leads, and up from there */
 static bool master_of(struct memio *m, const char *link, char name[MEMIO_NAME_MAX])
 {
@@ -66,7 +72,7 @@ static bool master_of(struct memio *m, const char *link, char name[MEMIO_NAME_MA
 
 		/* The kernel cuts a name that is too long. */
 		if (strlen(at) < MEMIO_NAME_MAX &&
-		    (device_of(m, at) || (!m->backend && is_pci(at)))) {
+		    (device_of(m, at) || (by_sysfs(m) && is_pci(at)))) {
 			stpcpy(name, at);
 			found = true;
 		}
@@ -119,7 +125,7 @@ static void look_through(struct memio *m, const char *class)
 
 		if (is_plain(alias) && mio_root_path(m, path, "sys/%s/%s", class, alias) &&
 		    master_of(m, path, name)) {
-			if (!m->backend)
+			if (by_sysfs(m))
 				note_device(name, m);
 			d = device_of(m, name);
 			if (d)

@@ -278,7 +278,7 @@ static int walk(struct walk *w, unsigned int depth)
 	if (n + sizeof("/memio.stat") > sizeof(w->path))
 		return 0;
 	stpcpy(w->path + n, "/memio.stat");
-	g.accounted = !access(w->path, F_OK);
+	g.accounted = (w->m->backend && w->m->backend->all_groups) || !access(w->path, F_OK);
 	w->path[n] = '\0';
 	g.path = n > w->mount ? w->path + w->mount : "/";
 	g.inode = st.st_ino;

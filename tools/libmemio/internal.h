@@ -6,6 +6,7 @@
  *
  *	reader.c	the root directory, the mount, and files -> text
  *	kernel.c	a backend: which file has what
+ *	bpf.c sums.c	a backend: BPF programs that count on a kernel without memio
  *	parse.c		text -> lines, pairs and limits; differences
  *	rate.c		"eth0.wbps=50M" -> a limit
  *	groups.c tasks.c devices.c	names -> paths, walks; and what is written
@@ -32,17 +33,22 @@
 /**
  * struct mio_backend - where figures come from
  * @name:	for memio_backend()
- * @here:	whether it can be used; it may prepare what it needs in @m->backend_data
+ * @by_sysfs:	its devices are all PCI functions that have an interface or a disk
+ * @all_groups:	it has figures of all groups, with and without the controller
+ * @here:	whether it can be used; it may prepare what it needs in @m->backend_data. If not,
+ *		a sentence says why
  * @end:	gives that back; or NULL
  * @group_stat:	the figures of a group
  * @task_membw:	the figures of a process, or of a thread if @tid is not 0
  * @device_names: calls @each with the name of each device that it accounts
  * @group_events, @group_state, @group_limits: or NULL
+ * @capability:	of a name: whether that is there, and why; false: as the files say. Or NULL
  *
  * Each returns as the functions of memio.h that are made of it.
  */
 struct mio_backend {
 	const char *name;
+	bool by_sysfs, all_groups;
 	bool (*here)(struct memio *m);
 	void (*end)(struct memio *m);
 	int (*group_stat)(struct memio *m, const char *path, enum memio_scope scope,
@@ -53,9 +59,10 @@ struct mio_backend {
 			    struct memio_flat *f);
 	int (*group_state)(struct memio *m, const char *path, struct memio_flat *f);
 	int (*group_limits)(struct memio *m, const char *path, struct memio_limits *l);
+	bool (*capability)(const char *name, bool *there, const char **why);
 };
 
-extern const struct mio_backend mio_kernel;
+extern const struct mio_backend mio_kernel, mio_bpf;
 
 struct memio {
 	char *root;			/* without a slash at its end */
@@ -63,6 +70,9 @@ struct memio {
 	char *mount_root;		/* which of its directories is mounted there, "/" mostly */
 	const struct mio_backend *backend;	/* NULL: there is none */
 	void *backend_data;
+	bool needs_root;		/* ... and this user's rights are why */
+	bool only_bpf;			/* no other backend is wanted */
+	char no_backend[512];		/* why another one than the kernel's is not there */
 	char *text;			/* of the file that was read last */
 	size_t room;
 	struct memio_device *device;

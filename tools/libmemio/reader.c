@@ -14,7 +14,7 @@
 #include "internal.h"
 
 /* Figures come from the first that is there. */
-static const struct mio_backend *const backends[] = { &mio_kernel };
+static const struct mio_backend *const backends[] = { &mio_kernel, &mio_bpf };
 
 int mio_fail(struct memio *m, int err, const char *format, ...)
 {
@@ -34,6 +34,11 @@ const char *memio_error(const struct memio *m)
 const char *memio_backend(const struct memio *m)
 {
 	return m->backend ? m->backend->name : "none";
+}
+
+bool memio_needs_root(const struct memio *m)
+{
+	return m->needs_root;
 }
 
 const char *memio_root(const struct memio *m)
@@ -251,14 +256,37 @@ static void find_mount(struct memio *m)
 	free(text);
 }
 
+static bool is_backend(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(backends) / sizeof(*backends); i++)
+		if (!strcmp(backends[i]->name, name))
+			return true;
+	return false;
+}
+
 struct memio *memio_open(const char *root)
 {
-	struct memio *m = calloc(1, sizeof(*m));
+	return memio_open_backend(root, NULL);
+}
+
+struct memio *memio_open_backend(const char *root, const char *backend)
+{
+	struct memio *m;
 	struct stat st;
 	size_t n;
 
+	if (backend && !strcmp(backend, "auto"))
+		backend = NULL;
+	if (backend && !is_backend(backend)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	m = calloc(1, sizeof(*m));
 	if (!m)
 		return NULL;
+	m->only_bpf = backend && !strcmp(backend, "bpf");
 	if (stat(root, &st))
 		goto fail;
 	if (!S_ISDIR(st.st_mode)) {
@@ -271,9 +299,16 @@ struct memio *memio_open(const char *root)
 	for (n = strlen(m->root); n && m->root[n - 1] == '/'; n--)
 		m->root[n - 1] = '\0';
 	find_mount(m);
-	for (n = 0; n < sizeof(backends) / sizeof(*backends) && !m->backend; n++)
+	for (n = 0; n < sizeof(backends) / sizeof(*backends) && !m->backend; n++) {
+		if (backend && strcmp(backend, backends[n]->name))
+			continue;
+		*m->error = '\0';
 		if (backends[n]->here(m))
 			m->backend = backends[n];
+		else if (*m->error)
+			memcpy(m->no_backend, m->error, sizeof(m->error));
+	}
+	*m->error = '\0';
 	return m;
 fail:
 	n = errno;

@@ -74,6 +74,12 @@ static json_t *json_limits(const struct track *t)
 	return all;
 }
 
+/* What memory figures are worth; without any, that they are absent */
+static const char *memory_word(const struct model *o, const struct track *t)
+{
+	return o->has_memory ? worth_names[t->worth] : "absent";
+}
+
 static json_t *json_row(const struct model *o, const struct track *t)
 {
 	json_t *row = json_object();
@@ -97,9 +103,9 @@ static json_t *json_row(const struct model *o, const struct track *t)
 	for (f = 0; f < FIGURES; f++)
 		json_object_set_new(row, figure_names[f], t->figures & 1u << f ?
 				    json_integer(t->rate[f] + 0.5) : json_null());
-	json_object_set_new(row, "share", t->figures & 1u << FIG_READ ? json_real(t->share) :
+	json_object_set_new(row, "share", t->figures & SHARE_FIGURES ? json_real(t->share) :
 			    json_null());
-	json_object_set_new(row, "memory", json_string(worth_names[t->worth]));
+	json_object_set_new(row, "memory", json_string(memory_word(o, t)));
 	if (t->anew)
 		json_object_set_new(row, "anew", json_true());
 	if (t->denied)
@@ -201,12 +207,12 @@ bool print_csv(struct view *v, const struct model *o, FILE *to)
 				fprintf(to, "%.0f", t->rate[f]);
 		}
 		putc(',', to);
-		if (t->figures & 1u << FIG_READ)
+		if (t->figures & SHARE_FIGURES)
 			fprintf(to, "%.4f", t->share);
 		*limit = '\0';
 		if (t->kind == TRACK_GROUP)
 			view_limit(t, limit, sizeof(limit));
-		fprintf(to, ",%s,%s,", worth_names[t->worth], limit);
+		fprintf(to, ",%s,%s,", memory_word(o, t), limit);
 		if (t->kind == TRACK_GROUP)
 			fprintf(to, "%.0f", t->stopped * o->interval_ns / 1000);
 		putc('\n', to);

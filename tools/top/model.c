@@ -132,8 +132,10 @@ static void set_figures(struct model *o, struct track *t, uint64_t ns)
 		return;
 	set_figure(t, FIG_TO, memio_get(total, MEMIO_IO_TO), ns);
 	set_figure(t, FIG_FROM, memio_get(total, MEMIO_IO_FROM), ns);
-	set_figure(t, FIG_READ, memio_get(total, MEMIO_MEM_READ), ns);
-	set_figure(t, FIG_WRITE, memio_get(total, MEMIO_MEM_WRITE), ns);
+	if (o->has_memory) {
+		set_figure(t, FIG_READ, memio_get(total, MEMIO_MEM_READ), ns);
+		set_figure(t, FIG_WRITE, memio_get(total, MEMIO_MEM_WRITE), ns);
+	}
 	if (has_cpu)
 		set_figure(t, FIG_CPU, cpu, ns);
 	if (t->worth == WORTH_OK && io && (double)memio_unpriced(total) / io > UNPRICED_MOST)
@@ -159,7 +161,8 @@ static void stand_still(struct model *o, struct track *t, uint64_t ns)
 	t->worth = o->worth;
 	/* The first interval has come to its end. */
 	if (o->samples == 2)
-		t->figures = 1u << FIG_TO | 1u << FIG_FROM | 1u << FIG_READ | 1u << FIG_WRITE |
+		t->figures = 1u << FIG_TO | 1u << FIG_FROM |
+			     (o->has_memory ? 1u << FIG_READ | 1u << FIG_WRITE : 0) |
 			     (o->has_cpu ? 1u << FIG_CPU : 0);
 	for (i = 0; i < FIGURES; i++)
 		t->rate[i] = 0;
@@ -255,8 +258,8 @@ static int read_group(struct visit *v, struct track *t)
 	read_stops(o, v->m, t, interval_of(o, v->recorded_ns, o->interval_ns));
 	read_limits(o, v->m, t);
 	t->own = t->moved;
-	if (t->figures & 1u << FIG_READ)
-		track_remember(t, t->rate[FIG_READ] + t->rate[FIG_WRITE]);
+	if (t->figures)
+		track_remember(t, track_share(t));
 	return 0;
 }
 
@@ -368,7 +371,7 @@ static void count_task(struct members *v, struct track *t, bool first)
 		ns = v->recorded_ns;
 	set_figures(o, t, ns);
 	if (ns)
-		track_remember(t, t->rate[FIG_READ] + t->rate[FIG_WRITE]);
+		track_remember(t, track_share(t));
 	if (o->membw.valid == 0 && t->worth == WORTH_OK && strcmp(o->membw.source, "none"))
 		t->worth = WORTH_INVALID;
 }
@@ -469,7 +472,7 @@ static int read_devices(struct model *o, struct memio *m, uint64_t recorded_ns)
 				set_figure(t, FIG_TO, memio_get(l, MEMIO_IO_TO), ns);
 			if (memio_has(l, MEMIO_IO_FROM))
 				set_figure(t, FIG_FROM, memio_get(l, MEMIO_IO_FROM), ns);
-			if (!is_cpu(l->key) || o->has_cpu) {
+			if (o->has_memory && (!is_cpu(l->key) || o->has_cpu)) {
 				set_figure(t, FIG_READ, memio_get(l, MEMIO_MEM_READ), ns);
 				set_figure(t, FIG_WRITE, memio_get(l, MEMIO_MEM_WRITE), ns);
 			}
@@ -479,8 +482,8 @@ static int read_devices(struct model *o, struct memio *m, uint64_t recorded_ns)
 			    (double)memio_unpriced(l) / io > UNPRICED_MOST)
 				t->worth = WORTH_BOUND;
 			t->moved = io + memory;
-			if (t->figures & 1u << FIG_READ)
-				track_remember(t, t->rate[FIG_READ] + t->rate[FIG_WRITE]);
+			if (t->figures & SHARE_FIGURES)
+				track_remember(t, track_share(t));
 		}
 		err = push(o, &o->device, t);
 		if (err)
@@ -519,7 +522,10 @@ static void read_worth(struct model *o, struct memio *m)
 	if (lacks(why))
 		add_note(o, 0, "all figures", why->why);
 	why = can(c, n, "source");
-	if (lacks(why)) {
+	o->has_memory = strcmp(memio_backend(m), "bpf");
+	if (!o->has_memory) {
+		add_note(o, '-', "mem rd, mem wr", why ? why->why : "");
+	} else if (lacks(why)) {
 		o->worth = WORTH_BOUND;
 		add_note(o, '<', "mem rd, mem wr", why->why);
 	} else {
@@ -549,14 +555,14 @@ static void read_worth(struct model *o, struct memio *m)
 
 static void share_out(struct model *o, struct tracks *list)
 {
-	const double all = o->root->rate[FIG_READ] + o->root->rate[FIG_WRITE];
+	const double all = track_share(o->root);
 	size_t i;
 
 	for (i = 0; i < list->n; i++) {
 		struct track *t = list->track[i];
 
 		/* Files are read one after the other, and a later one can have more than all. */
-		t->share = all > 0 ? (t->rate[FIG_READ] + t->rate[FIG_WRITE]) / all : 0;
+		t->share = all > 0 ? track_share(t) / all : 0;
 		if (t->share > 1)
 			t->share = 1;
 	}

@@ -55,6 +55,7 @@ struct tracks {
  * @source, @estimator, @state: where the figures come from, in words
  * @worth:	of all memory figures
  * @has_cpu:	what CPUs read is counted
+ * @has_memory:	memory bytes are known, and not IO bytes alone
  * @note:	what is to be said of figures
  */
 struct model {
@@ -68,7 +69,7 @@ struct model {
 	size_t denied, tasks_read;
 	char source[MEMIO_WORD_MAX], estimator[MEMIO_WORD_MAX], state[MEMIO_WORD_MAX];
 	enum worth worth;
-	bool has_cpu;
+	bool has_cpu, has_memory;
 	struct note note[MODEL_NOTES];
 	size_t notes;
 	struct looked looked;

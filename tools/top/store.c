@@ -165,6 +165,13 @@ void store_free(struct store *s)
 	free(s);
 }
 
+double track_share(const struct track *t)
+{
+	if (t->figures & 1u << FIG_READ)
+		return t->rate[FIG_READ] + t->rate[FIG_WRITE];
+	return t->figures & 1u << FIG_TO ? t->rate[FIG_TO] + t->rate[FIG_FROM] : 0;
+}
+
 void track_remember(struct track *t, double bps)
 {
 	t->history[t->histories++ % HISTORY] = bps;

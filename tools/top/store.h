@@ -126,6 +126,13 @@ struct track *store_get(struct store *s, enum track_kind kind, const char *name,
 void store_sweep(struct store *s, uint64_t sample, uint64_t tasks_sample);
 size_t store_size(const struct store *s);
 
+/* What has a share of the machine's bytes has one of these. */
+#define SHARE_FIGURES	(1u << FIG_READ | 1u << FIG_TO)
+/*
+ * track_share: what its share of the machine, its place and its history are made of: memory
+ * bytes; where there are none, IO bytes
+ */
+double track_share(const struct track *t);
 /* track_remember: one more figure for its history */
 void track_remember(struct track *t, double bps);
 /* track_history: @n samples ago, 0 is the last; negative: none */

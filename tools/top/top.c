@@ -32,7 +32,7 @@ enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV };
  * @samples:	how many tables; 0: until it is ended
  */
 struct settings {
-	const char *root, *below;
+	const char *root, *below, *backend;
 	bool batch;
 	unsigned long samples;
 	enum format format;
@@ -49,7 +49,7 @@ struct settings {
  * @ended:	there is none
  */
 struct feed {
-	const char *root;
+	const char *root, *backend;
 	struct memio *m;
 	bool recorded, ended;
 	unsigned int next;
@@ -75,7 +75,7 @@ static void read_time(struct feed *f, const char *root)
 static bool open_reader(struct feed *f, const char *root)
 {
 	memio_close(f->m);
-	f->m = memio_open(root);
+	f->m = memio_open_backend(root, f->backend);
 	if (!f->m)
 		complain_errno("%s", root);
 	return f->m;
@@ -266,7 +266,7 @@ static int run_live(struct feed *f, struct settings *set, struct model *o)
 
 /* ---- options ---- */
 
-enum { OPT_JSON = 256, OPT_CSV, OPT_ASCII, OPT_ROOT };
+enum { OPT_JSON = 256, OPT_CSV, OPT_ASCII, OPT_ROOT, OPT_BACKEND };
 
 static const struct command_option option_rows[] = {
 	{ 'b', "batch", .help = "Print tables, on a terminal too." },
@@ -290,6 +290,9 @@ static const struct command_option option_rows[] = {
 	{ OPT_JSON, "json", .help = "Print an object a line for each sample." },
 	{ OPT_CSV, "csv", .help = "Print a line for each row of each sample." },
 	{ OPT_ASCII, "ascii", .help = "Print no characters beyond ASCII." },
+	{ OPT_BACKEND, "backend", "WHICH",
+	  .help = "Take figures from the files of a kernel with memio (kernel), or count IO bytes by BPF programs, which need root (bpf). The default, auto, takes the kernel's if they are there.",
+	  .completes = COMPLETES_WORDS, .words = "auto kernel bpf" },
 	{ OPT_ROOT, "root", "DIR",
 	  .help = "Read DIR/proc and DIR/sys, as of a container's host. If there is DIR/0, it is a recording: DIR/0, DIR/1 and so on have copies of these, one for each sample, and perhaps a file time_ns: when it was taken.",
 	  .completes = COMPLETES_FILE },
@@ -375,6 +378,12 @@ static bool take_option(struct settings *set, int option)
 	case OPT_ASCII:
 		v->ascii = true;
 		return true;
+	case OPT_BACKEND:
+		set->backend = optarg;
+		if (!strcmp(optarg, "auto") || !strcmp(optarg, "kernel") || !strcmp(optarg, "bpf"))
+			return true;
+		complain("--backend %s: auto, kernel or bpf", optarg);
+		return false;
 	default:
 		set->root = optarg;
 		return true;
@@ -393,7 +402,7 @@ static void batch_width(struct view *v)
 
 static int run_top(struct settings *set)
 {
-	struct feed f = { 0 };
+	struct feed f = { .backend = set->backend };
 	struct model o;
 	char *below = NULL;
 	int status;

@@ -379,7 +379,7 @@ static double value_of(const struct track *t, enum column column)
 	case COL_TO ... COL_CPU:
 		return t->rate[column - COL_TO];
 	case COL_SHARE:
-		return t->rate[FIG_READ] + t->rate[FIG_WRITE];
+		return track_share(t);
 	case COL_LIMIT:
 		return limit_of(t);
 	case COL_STOPPED:
@@ -763,7 +763,7 @@ static void put_cell(struct view *v, struct screen_line *l, const struct track *
 		put_figure(v, l, t, column, look);
 		return;
 	case COL_SHARE:
-		if (!(t->figures & 1u << FIG_READ))
+		if (!(t->figures & SHARE_FIGURES))
 			snprintf(text, sizeof(text), "-");
 		else
 			put_percent(t->share, text);
@@ -1208,7 +1208,7 @@ static void draw_help(struct view *v, struct screen *s)
 		"mem rd    bytes read from memory, for devices and CPUs",
 		"mem wr    bytes written to memory, for devices and CPUs",
 		"cpus      the CPUs' part of these two",
-		"share     of the memory bytes that the machine moves",
+		"share     of the memory bytes that the machine moves; without them, of the IO bytes",
 		"limit     r: memory read, w: memory written; io: cpu: dev: of these alone;",
 		"          + there are more limits (Enter shows all)",
 		"stopped   the part of the interval for which its own limits stopped the group",

@@ -53,12 +53,25 @@ struct memio;
  * Return: the reader; NULL with errno if @root can't be opened or there is no memory.
  */
 struct memio *memio_open(const char *root);
+/**
+ * memio_open_backend - a reader that takes its figures from where the caller says
+ * @root:	as of memio_open()
+ * @backend:	"kernel": the files of a kernel with memio; "bpf": programs that this library
+ *		loads into a kernel without memio, as long as the reader is open, and which
+ *		count IO bytes from then on (root "/" alone; root, or CAP_BPF and CAP_PERFMON);
+ *		"auto", or NULL: the first of these that is there, as memio_open() does
+ *
+ * Return: as memio_open(); EINVAL: there is no such backend
+ */
+struct memio *memio_open_backend(const char *root, const char *backend);
 void memio_close(struct memio *m);
 
 /* memio_error: what the last call that failed has to say; never NULL */
 const char *memio_error(const struct memio *m);
-/* memio_backend: where figures come from: "kernel", "none" */
+/* memio_backend: where figures come from: "kernel", "bpf", "none" */
 const char *memio_backend(const struct memio *m);
+/* memio_needs_root: there is none, and there would be one for root, or with CAP_BPF and CAP_PERFMON */
+bool memio_needs_root(const struct memio *m);
 /* memio_root: the root directory, without a slash at its end; "" is the running machine */
 const char *memio_root(const struct memio *m);
 /* memio_mount: where the cgroup v2 hierarchy is mounted, with the root in front; NULL: nowhere */

@@ -1,0 +1,577 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * libmemio: the backend for a kernel that has no memio: BPF programs count (bpf/count.bpf.c), and
+ * the maps that they fill are read here
+ *
+ * The programs are there as long as the reader is, and figures begin at 0 with it. Nothing is
+ * pinned: who holds the programs are this process's files.
+ *
+ * A snapshot of the maps serves many questions. Who asks for the same group or task again wants
+ * what is new, and gets another snapshot.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#ifdef MEMIO_BPF
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "bpf/count.h"
+#include "libmemio/bpf/count.skel.h"
+#include "sums.h"
+
+#define OLD_NS		100000000ull	/* an older snapshot is not used */
+#define ASKED_BITS	(1u << 20)
+#define CHUNK		512
+
+struct counted {
+	struct count *skel;
+	struct sums *sums;
+	int cpus, device[COUNT_SLOTS];	/* of each slot; -1: not known yet */
+	uint64_t taken_ns;
+	uint64_t asked[ASKED_BITS / 64];	/* since the snapshot: by hash, so some too many */
+	size_t group_rows, task_rows;
+};
+
+/* libbpf's complaint that came last */
+static __thread char complaint[256];
+
+static int note_complaint(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (level == LIBBPF_WARN && !*complaint) {
+		vsnprintf(complaint, sizeof(complaint), format, args);
+		complaint[strcspn(complaint, "\n")] = '\0';
+	}
+	return 0;
+}
+
+/* ---- maps ---- */
+
+/*
+ * All entries of a map, a chunk after the other; false: no memory, or @each says so. Entries that
+ * come and go meanwhile may be missed, and are seen by the next snapshot.
+ */
+static bool each_entry(struct counted *c, int fd, size_t key, size_t value,
+		       bool (*each)(struct counted *c, const void *key, const void *value))
+{
+	unsigned char in[64], out[64];
+	unsigned int room = CHUNK, n, i;
+	char *keys = NULL, *values = NULL, *more;
+	bool first = true, good = false;
+	int err;
+
+	for (;;) {
+		if (!keys || !values) {
+			more = realloc(keys, room * key);
+			if (!more)
+				break;
+			keys = more;
+			more = realloc(values, room * value);
+			if (!more)
+				break;
+			values = more;
+		}
+		n = room;
+		err = bpf_map_lookup_batch(fd, first ? NULL : in, out, keys, values, &n, NULL);
+		/* A bucket has more entries than there is room for. */
+		if (err == -ENOSPC) {
+			room *= 2;
+			free(values);
+			values = NULL;
+			continue;
+		}
+		if (err && err != -ENOENT)
+			break;
+		for (i = 0; i < n; i++)
+			if (!each(c, keys + i * key, values + i * value))
+				goto out;
+		if (err == -ENOENT) {
+			good = true;
+			break;
+		}
+		memcpy(in, out, sizeof(in));
+		first = false;
+	}
+out:
+	free(keys);
+	free(values);
+	return good;
+}
+
+static struct count_bytes sum_of(const struct counted *c, const void *value)
+{
+	const struct count_bytes *b = value;
+	struct count_bytes all = { 0 };
+	int i;
+
+	for (i = 0; i < c->cpus; i++) {
+		all.to += b[i].to;
+		all.from += b[i].from;
+	}
+	return all;
+}
+
+/* The device that a slot stands for; -1: none */
+static int device_of(struct counted *c, unsigned int slot)
+{
+	char name[COUNT_NAME];
+
+	if (slot >= COUNT_SLOTS)
+		return -1;
+	if (c->device[slot] < 0 &&
+	    !bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.names), &slot, name) && *name) {
+		name[COUNT_NAME - 1] = '\0';
+		c->device[slot] = sums_device(c->sums, name);
+	}
+	return c->device[slot];
+}
+
+static bool take_parent(struct counted *c, const void *key, const void *value)
+{
+	return sums_parent(c->sums, *(const uint64_t *)key, *(const uint64_t *)value);
+}
+
+static bool take_group(struct counted *c, const void *key, const void *value)
+{
+	const struct count_group_key *k = key;
+	const struct count_bytes b = sum_of(c, value);
+
+	c->group_rows++;
+	return sums_group(c->sums, k->id, device_of(c, k->slot), b.to, b.from);
+}
+
+static bool take_task(struct counted *c, const void *key, const void *value)
+{
+	const struct count_task_key *k = key;
+	const struct count_task *t = value;
+
+	c->task_rows++;
+	return sums_task(c->sums, t->pid, k->tid, t->leader, device_of(c, k->slot), t->bytes.to,
+			 t->bytes.from);
+}
+
+static bool take_totals(struct counted *c)
+{
+	struct count_bytes *values = calloc(c->cpus, sizeof(*values)), b;
+	unsigned int slots = c->skel->data->slots_used, i;
+	bool good = values;
+
+	for (i = 1; good && i < slots && i < COUNT_SLOTS; i++) {
+		if (bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.totals), &i, values))
+			continue;
+		b = sum_of(c, values);
+		good = sums_total(c->sums, device_of(c, i), b.to, b.from);
+	}
+	free(values);
+	return good;
+}
+
+/* ---- rows of who is gone ---- */
+
+struct living {
+	uint64_t *id;
+	size_t n, room;
+	bool failed;
+};
+
+static int note_living(const struct memio_group *g, void *arg)
+{
+	struct living *l = arg;
+
+	l->failed |= !mio_grow(&l->id, l->n, &l->room, sizeof(*l->id));
+	if (!l->failed)
+		l->id[l->n++] = g->inode;
+	return l->failed ? -ENOMEM : 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static bool lives(const struct living *l, uint64_t id)
+{
+	return id == SUMS_ROOT || bsearch(&id, l->id, l->n, sizeof(id), by_number);
+}
+
+/* What groups had that were removed goes to the group above that is there. */
+static void sweep_groups(struct memio *m, struct counted *c)
+{
+	const int groups = bpf_map__fd(c->skel->maps.groups);
+	const int parents = bpf_map__fd(c->skel->maps.parents);
+	struct count_bytes *values = calloc(c->cpus, sizeof(*values)), b;
+	struct count_group_key key, *dead = NULL;
+	struct living l = { 0 };
+	size_t n = 0, room = 0, i;
+	void *at = NULL;
+	uint64_t id;
+	int deep;
+
+	/* Not from within a container: it does not see all groups. */
+	if (!values || !m->mount_root || strcmp(m->mount_root, "/") ||
+	    memio_groups(m, "/", note_living, &l) || l.failed)
+		goto out;
+	qsort(l.id, l.n, sizeof(*l.id), by_number);
+	while (!bpf_map_get_next_key(groups, at, &key)) {
+		at = &key;
+		if (lives(&l, key.id))
+			continue;
+		if (!mio_grow(&dead, n, &room, sizeof(*dead)))
+			goto out;
+		dead[n++] = key;
+	}
+	for (i = 0; i < n; i++) {
+		if (bpf_map_lookup_and_delete_elem(groups, &dead[i], values))
+			continue;
+		b = sum_of(c, values);
+		id = dead[i].id;
+		for (deep = 0; deep < 64 && !lives(&l, id); deep++)
+			if (bpf_map_lookup_elem(parents, &id, &id))
+				id = SUMS_ROOT;
+		sums_settle_group(c->sums, id, device_of(c, dead[i].slot), b.to, b.from);
+	}
+	for (i = 0; i < n; i++)
+		bpf_map_delete_elem(parents, &dead[i].id);
+out:
+	free(dead);
+	free(l.id);
+	free(values);
+}
+
+static void sweep_tasks(struct counted *c)
+{
+	const int tasks = bpf_map__fd(c->skel->maps.tasks);
+	struct count_task_key key, *all = NULL;
+	struct count_task t;
+	size_t n = 0, room = 0, i;
+	void *at = NULL;
+	char path[64];
+
+	while (!bpf_map_get_next_key(tasks, at, &key)) {
+		at = &key;
+		if (!mio_grow(&all, n, &room, sizeof(*all)))
+			goto out;
+		all[n++] = key;
+	}
+	for (i = 0; i < n; i++) {
+		if (bpf_map_lookup_elem(tasks, &all[i], &t))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%u/task/%u", t.pid, all[i].tid);
+		if (!access(path, F_OK) ||
+		    bpf_map_lookup_and_delete_elem(tasks, &all[i], &t))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%u", t.pid);
+		if (access(path, F_OK))
+			sums_forget(c->sums, t.pid);
+		else
+			sums_settle_task(c->sums, t.pid, t.leader, device_of(c, all[i].slot),
+					 t.bytes.to, t.bytes.from);
+	}
+out:
+	free(all);
+}
+
+/* ---- snapshots ---- */
+
+static int take(struct memio *m, struct counted *c)
+{
+	bool good;
+
+	if (c->group_rows > COUNT_GROUPS / 2)
+		sweep_groups(m, c);
+	if (c->task_rows > COUNT_TASKS / 2)
+		sweep_tasks(c);
+	c->group_rows = c->task_rows = 0;
+	memset(c->asked, 0, sizeof(c->asked));
+	sums_begin(c->sums);
+	good = take_totals(c) &&
+	       each_entry(c, bpf_map__fd(c->skel->maps.parents), sizeof(uint64_t),
+			  sizeof(uint64_t), take_parent) &&
+	       each_entry(c, bpf_map__fd(c->skel->maps.groups), sizeof(struct count_group_key),
+			  c->cpus * sizeof(struct count_bytes), take_group) &&
+	       each_entry(c, bpf_map__fd(c->skel->maps.tasks), sizeof(struct count_task_key),
+			  sizeof(struct count_task), take_task) &&
+	       sums_end(c->sums);
+	c->taken_ns = good ? mio_now() : 0;
+	return good ? 0 : mio_fail(m, -ENOMEM, "the maps of the BPF programs can't be read: %s",
+				   strerror(errno));
+}
+
+/* A snapshot in which this was not yet asked for */
+static int current(struct memio *m, uint64_t what)
+{
+	struct counted *c = m->backend_data;
+	const uint32_t bit = what * 0x9e3779b97f4a7c15ull >> 44;
+	uint64_t *word = &c->asked[bit / 64];
+	int err = 0;
+
+	if (!c->taken_ns || *word & 1ull << bit % 64 || mio_now() - c->taken_ns > OLD_NS)
+		err = take(m, c);
+	*word |= 1ull << bit % 64;
+	return err;
+}
+
+/* ---- the backend's operations ---- */
+
+static int id_of(struct memio *m, const char *path, uint64_t *id)
+{
+	char file[MIO_PATH_MOST];
+	struct stat st;
+	int err = mio_group_path(m, path, "", file);
+
+	if (err)
+		return err;
+	if (stat(file, &st))
+		return mio_fail(m, errno == ENOENT ? -ENOENT : -errno,
+				errno == ENOENT ? "there is no group %s" : "%s can't be looked at",
+				path);
+	*id = st.st_ino;
+	return 0;
+}
+
+static int bpf_group_stat(struct memio *m, const char *path, enum memio_scope scope,
+			  struct memio_stat *s)
+{
+	struct counted *c = m->backend_data;
+	uint64_t id;
+	int err = id_of(m, path, &id);
+
+	if (!err)
+		err = current(m, id << 1 | (scope == MEMIO_LOCAL ? 1ull << 63 : 0));
+	if (err)
+		return err;
+	return sums_group_stat(c->sums, id, scope, s) ? mio_fail(m, -ENOMEM, "no memory") : 0;
+}
+
+static int bpf_task_membw(struct memio *m, pid_t pid, pid_t tid, struct memio_membw *b)
+{
+	struct counted *c = m->backend_data;
+	char path[MIO_PATH_MOST];
+	int err;
+
+	if (!mio_task_path(m, path, pid, tid, "stat") || access(path, F_OK))
+		return mio_fail(m, -ESRCH, "task %d is gone", tid ? tid : pid);
+	err = current(m, (uint64_t)pid << 32 | (uint64_t)tid << 1 | 1);
+	if (err)
+		return err;
+	stpcpy(b->source, "none");
+	stpcpy(b->estimator, "none");
+	stpcpy(b->state, "absent");
+	b->valid = 0;
+	b->window_us = 0;
+	b->updated_ns = c->taken_ns;
+	return sums_task_stat(c->sums, pid, tid, &b->stat) ? mio_fail(m, -ENOMEM, "no memory") : 0;
+}
+
+static int bpf_device_names(struct memio *m, void (*each)(const char *name, void *arg), void *arg)
+{
+	struct counted *c = m->backend_data;
+	size_t i;
+
+	for (i = 0; i < sums_devices(c->sums); i++)
+		each(sums_device_name(c->sums, i), arg);
+	return 0;
+}
+
+static bool add_pair(struct memio_flat *f, const char *key, const char *word, uint64_t value)
+{
+	struct memio_pair *p;
+
+	if (!mio_grow(&f->pair, f->n, &f->room, sizeof(*f->pair)))
+		return false;
+	p = &f->pair[f->n++];
+	snprintf(p->key, sizeof(p->key), "%s", key);
+	snprintf(p->word, sizeof(p->word), "%s", word);
+	p->value = value;
+	return true;
+}
+
+/* IO bytes alone: what memory moves is absent. And what found no room, since the beginning */
+static int bpf_group_state(struct memio *m, const char *path, struct memio_flat *f)
+{
+	struct counted *c = m->backend_data;
+	const struct count_lost *lost = &c->skel->bss->lost;
+	const uint64_t groups = lost->group_bytes, tasks = lost->task_bytes;
+	char word[24];
+	bool good;
+	size_t i;
+
+	(void)path;
+	f->n = 0;
+	good = add_pair(f, "accounting", "on", 0) && add_pair(f, "cpu", "absent", 0) &&
+	       add_pair(f, "io", "absent", 0) && add_pair(f, "total", "absent", 0);
+	for (i = 0; good && i < sums_devices(c->sums); i++)
+		good = add_pair(f, sums_device_name(c->sums, i), "absent", 0);
+	snprintf(word, sizeof(word), "%llu", (unsigned long long)groups);
+	good = good && add_pair(f, "lost_group_bytes", word, groups);
+	snprintf(word, sizeof(word), "%llu", (unsigned long long)tasks);
+	good = good && add_pair(f, "lost_task_bytes", word, tasks);
+	return good ? 0 : mio_fail(m, -ENOMEM, "no memory");
+}
+
+static const struct {
+	const char *name;
+	bool there;
+	const char *why;
+} capabilities[] = {
+	{ "enabled", true, "BPF programs count while this program runs" },
+	{ "controller", false, "this kernel has no controller memio: bytes are counted by BPF programs, and nothing can be limited" },
+	{ "groups", true, "all groups of the hierarchy are counted" },
+	{ "source", false, "memory bytes are absent: BPF programs see what devices move, and not what of it reaches DRAM. A kernel with memio's patches estimates that" },
+	{ "valid", false, "there are no estimates of memory bytes" },
+	{ "cpu", false, "what CPUs read is not counted by BPF programs" },
+	{ "state", true, "the backend says what is absent" },
+	{ "stat.local", true, "what a group's own tasks moved is known" },
+	{ "unpriced", false, "there are no prices without memory bytes" },
+	{ "bounds", false, "there are no estimates, and no bounds of them" },
+	{ "pressure", false, "nothing is limited, so that there is no memio.pressure" },
+	{ "guaranteed", false, "memio.min and memio.weight are a patched kernel's" },
+	{ "tasks", true, "threads are counted since this program began" },
+	{ "limits", false, "limits need a kernel with memio's patches" },
+};
+
+static bool bpf_capability(const char *name, bool *there, const char **why)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(capabilities) / sizeof(*capabilities); i++) {
+		if (strcmp(name, capabilities[i].name))
+			continue;
+		*there = capabilities[i].there;
+		*why = capabilities[i].why;
+		return true;
+	}
+	return false;
+}
+
+/* ---- the beginning and the end ---- */
+
+static void forget(struct counted *c)
+{
+	if (!c)
+		return;
+	count__destroy(c->skel);
+	sums_free(c->sums);
+	free(c);
+}
+
+static void bpf_end(struct memio *m)
+{
+	forget(m->backend_data);
+	m->backend_data = NULL;
+}
+
+static bool is_before(unsigned int version, unsigned int part)
+{
+	unsigned int v = 0, p = 0;
+	struct utsname u;
+
+	return !uname(&u) && sscanf(u.release, "%u.%u", &v, &p) == 2 &&
+	       (v < version || (v == version && p < part));
+}
+
+/* Loads the programs and lets them begin; 0 or an error */
+static int begin(struct counted *c, bool with_sendpage)
+{
+	int err;
+
+	c->skel = count__open();
+	if (!c->skel)
+		return -errno;
+	bpf_program__set_autoload(c->skel->progs.count_sendpage, with_sendpage);
+	err = count__load(c->skel);
+	if (!err)
+		err = count__attach(c->skel);
+	if (err) {
+		count__destroy(c->skel);
+		c->skel = NULL;
+	}
+	return err;
+}
+
+static bool bpf_here(struct memio *m)
+{
+	const struct memio_device *d;
+	libbpf_print_fn_t old;
+	struct counted *c;
+	size_t n, i;
+	int err;
+
+	if (*m->root) {
+		mio_fail(m, -ENOTSUP, "BPF programs count on the running machine alone, and not below %s",
+			 m->root);
+		return false;
+	}
+	if (access("/sys/kernel/btf/vmlinux", F_OK)) {
+		mio_fail(m, -ENOTSUP, "BPF programs can't count here either: there is no /sys/kernel/btf/vmlinux, as the kernel was built without CONFIG_DEBUG_INFO_BTF");
+		return false;
+	}
+	c = calloc(1, sizeof(*c));
+	if (!c || !(c->sums = sums_new())) {
+		free(c);
+		mio_fail(m, -ENOMEM, "no memory");
+		return false;
+	}
+	c->cpus = libbpf_num_possible_cpus();
+	for (i = 0; i < COUNT_SLOTS; i++)
+		c->device[i] = -1;
+	*complaint = '\0';
+	old = libbpf_set_print(note_complaint);
+	err = c->cpus < 0 ? c->cpus : begin(c, is_before(6, 5));
+	/* A kernel that has, or has not, what kernels of its number have */
+	if (err && err != -EPERM && err != -EACCES)
+		err = begin(c, !is_before(6, 5));
+	libbpf_set_print(old);
+	if (err) {
+		forget(c);
+		m->needs_root = geteuid() && (err == -EPERM || err == -EACCES);
+		if (m->needs_root)
+			mio_fail(m, -EACCES, "BPF programs could count instead, but this user may not load them: it takes root, or CAP_BPF and CAP_PERFMON");
+		else
+			mio_fail(m, err, "BPF programs can't count here either: %s (%s)",
+				 strerror(-err), complaint);
+		return false;
+	}
+	/* Devices that have not moved a byte yet are there, too. */
+	d = memio_devices(m, &n);
+	for (i = 0; i < n; i++)
+		sums_device(c->sums, d[i].name);
+	m->devices_ns = 0;
+	m->backend_data = c;
+	return true;
+}
+
+#else /* !MEMIO_BPF */
+
+static bool bpf_here(struct memio *m)
+{
+	mio_fail(m, -ENOTSUP, "this libmemio was built without its BPF programs, which could count: clang, bpftool or libbpf was missing");
+	return false;
+}
+
+#endif
+
+const struct mio_backend mio_bpf = {
+	.name = "bpf",
+	.by_sysfs = true,
+	.all_groups = true,
+	.here = bpf_here,
+#ifdef MEMIO_BPF
+	.end = bpf_end,
+	.group_stat = bpf_group_stat,
+	.task_membw = bpf_task_membw,
+	.device_names = bpf_device_names,
+	.group_state = bpf_group_state,
+	.capability = bpf_capability,
+#endif
+};

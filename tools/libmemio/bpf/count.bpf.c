@@ -1,0 +1,819 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * libmemio's programs for a kernel that has no memio: they count the bytes that devices move, by
+ * group and by thread. They look on, and change nothing.
+ *
+ *	disks		A bio is charged once, when it becomes part of a request of a disk
+ *			(block_getrq, or a merge), in the context of the task that submits it.
+ *	sent		A packet is charged when the driver gets it (net_dev_start_xmit), to the
+ *			task that last sent by its socket.
+ *	received	A device's bytes are counted when the stack gets a packet
+ *			(netif_receive_skb). An owner is charged when a task reads it.
+ *
+ * The declarations below have only the fields that the programs read. Where these are in the
+ * kernel that runs, libbpf finds out when it loads the programs (CO-RE).
+ */
+#include <linux/bpf.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "count.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+typedef __u64 u64;
+typedef __u32 u32;
+typedef __u16 u16;
+typedef __u8 u8;
+
+#define CO_RE	__attribute__((preserve_access_index))
+/* The verifier looks at a global function once, and not anew for each call. */
+#define ALONE	__attribute__((noinline))
+
+#define OP_MASK		0xff		/* REQ_OP_MASK */
+#define OP_READ		0
+#define OP_WRITE	1
+#define OP_ZONE_APPEND	7
+#define OP_DRV_IN	34
+#define OP_DRV_OUT	35
+#define FAMILY_INET	2
+#define FAMILY_INET6	10
+#define FAMILY_PACKET	17
+#define PROTOCOL_TCP	6
+#define PROTOCOL_UDP	17
+#define FLAG_KTHREAD	0x00200000	/* PF_KTHREAD */
+#define GSO_TCP		(1 << 0 | 1 << 4)	/* SKB_GSO_TCPV4, SKB_GSO_TCPV6 */
+#define MEMCG_FLAGS	7ul
+#define LEVELS		12		/* directories above a device that are looked at */
+#define GROUPS_DEEP	24
+#define SEGMENTS	256
+
+/* ---- the kernel's types ---- */
+
+struct kernfs_node {
+	u64 id;
+} CO_RE;
+
+struct cgroup_root {
+	int hierarchy_id;
+} CO_RE;
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+} CO_RE;
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+} CO_RE;
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+} CO_RE;
+
+struct task_struct {
+	unsigned int flags;
+	struct task_struct *group_leader;
+	u64 start_boottime;
+	struct css_set *cgroups;
+} CO_RE;
+
+struct kobject {
+	const char *name;
+} CO_RE;
+
+struct bus_type {
+	const char *name;
+} CO_RE;
+
+struct device {
+	struct kobject kobj;
+	struct device *parent;
+	struct bus_type *bus;
+} CO_RE;
+
+struct block_device;
+
+struct gendisk {
+	struct block_device *part0;
+	u64 diskseq;
+} CO_RE;
+
+struct block_device {
+	struct gendisk *bd_disk;
+	struct device bd_device;
+} CO_RE;
+
+struct bvec_iter {
+	unsigned int bi_size, bi_idx, bi_bvec_done;
+} CO_RE;
+
+struct page {
+	unsigned long compound_head;
+	unsigned long memcg_data;
+	void *mapping;
+} CO_RE;
+
+/* Of three words, in all kernels: it is copied as a whole. */
+struct bio_vec {
+	struct page *bv_page;
+	unsigned int bv_len;
+	unsigned int bv_offset;
+};
+
+struct mem_cgroup {
+	struct cgroup_subsys_state css;
+} CO_RE;
+
+struct blkcg {
+	struct cgroup_subsys_state css;
+} CO_RE;
+
+struct blkcg_gq {
+	struct blkcg *blkcg;
+} CO_RE;
+
+struct bio {
+	struct block_device *bi_bdev;
+	unsigned int bi_opf;
+	struct bvec_iter bi_iter;
+	struct blkcg_gq *bi_blkg;
+	struct bio_vec *bi_io_vec;
+} CO_RE;
+
+struct request_queue {
+	struct gendisk *disk;
+} CO_RE;
+
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int __data_len;
+	struct bio *bio;
+} CO_RE;
+
+struct ns_common {
+	unsigned int inum;
+} CO_RE;
+
+struct net {
+	struct ns_common ns;
+} CO_RE;
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+struct net_device {
+	int ifindex;
+	possible_net_t nd_net;
+	struct device dev;
+} CO_RE;
+
+struct sock_common {
+	u16 skc_family;
+	possible_net_t skc_net;
+} CO_RE;
+
+struct sock_cgroup_data {
+	struct cgroup *cgroup;
+} CO_RE;
+
+struct sock {
+	struct sock_common __sk_common;
+	u16 sk_protocol;
+	struct sock_cgroup_data sk_cgrp_data;
+} CO_RE;
+
+struct socket {
+	struct sock *sk;
+} CO_RE;
+
+struct inet_connection_sock {
+	struct {
+		u16 rcv_mss;
+	} icsk_ack;
+} CO_RE;
+
+struct skb_shared_info {
+	u16 gso_size, gso_segs;
+	unsigned int gso_type;
+} CO_RE;
+
+struct sk_buff {
+	struct net_device *dev;
+	struct sock *sk;
+	unsigned int len, data_len;
+	int skb_iif;
+	u16 transport_header, mac_header;
+	unsigned int end;
+	unsigned char *head, *data;
+} CO_RE;
+
+struct msghdr;
+
+/* ---- maps ---- */
+
+/* Each CPU has its own bytes: a group's tasks run on many at once. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, COUNT_GROUPS);
+	__type(key, struct count_group_key);
+	__type(value, struct count_bytes);
+} groups SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, COUNT_SLOTS);
+	__type(key, u32);
+	__type(value, struct count_bytes);
+} totals SEC(".maps");
+
+/* A group's id -> that of the group above it */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, COUNT_GROUPS);
+	__type(key, u64);
+	__type(value, u64);
+} parents SEC(".maps");
+
+/* A thread runs on one CPU at a time. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, COUNT_TASKS);
+	__type(key, struct count_task_key);
+	__type(value, struct count_task);
+} tasks SEC(".maps");
+
+/* The number of a disk, which no other has until the next boot -> its slot */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, COUNT_SLOTS);
+	__type(key, u64);
+	__type(value, u32);
+} disks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, COUNT_SLOTS);
+	__type(key, struct count_net_key);
+	__type(value, u32);
+} interfaces SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, COUNT_SLOTS);
+	__type(key, u32);
+	__type(value, char[COUNT_NAME]);
+} names SEC(".maps");
+
+/* Who sent by a socket last */
+struct sender {
+	u64 group, parent, start, leader;
+	u32 pid, tid;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct sender);
+} senders SEC(".maps");
+
+struct count_lost lost;
+unsigned int slots_used = 1;
+
+/* ---- devices ---- */
+
+/*
+ * The name of the closest PCI function above a device: it does the DMA. @device is the first that
+ * is looked at. A slot; 0: there is none, or no room.
+ */
+ALONE u32 slot_of_device(u64 device)
+{
+	char name[COUNT_NAME] = {}, bus[8];
+	struct device *d = (struct device *)device;
+	const char *text;
+	u32 slot;
+	int i;
+
+	for (i = 0; i < LEVELS && d; i++) {
+		text = BPF_CORE_READ(d, bus, name);
+		__builtin_memset(bus, 0, sizeof(bus));
+		if (text)
+			bpf_probe_read_kernel_str(bus, sizeof(bus), text);
+		if (bus[0] == 'p' && bus[1] == 'c' && bus[2] == 'i' && !bus[3])
+			break;
+		d = BPF_CORE_READ(d, parent);
+	}
+	if (i == LEVELS || !d)
+		return 0;
+	text = BPF_CORE_READ(d, kobj.name);
+	if (bpf_probe_read_kernel_str(name, sizeof(name), text) <= 1)
+		return 0;
+	slot = __sync_fetch_and_add(&slots_used, 1);
+	if (slot >= COUNT_SLOTS) {
+		__sync_fetch_and_add(&lost.slots, 1);
+		return 0;
+	}
+	bpf_map_update_elem(&names, &slot, name, BPF_ANY);
+	return slot;
+}
+
+static __always_inline u32 slot_of_disk(struct gendisk *disk)
+{
+	u64 seq = disk->diskseq;
+	u32 *found = bpf_map_lookup_elem(&disks, &seq), slot;
+
+	if (found)
+		return *found;
+	slot = slot_of_device((u64)BPF_CORE_READ(disk, part0, bd_device.parent));
+	bpf_map_update_elem(&disks, &seq, &slot, BPF_ANY);
+	return slot;
+}
+
+static __always_inline u32 slot_of_interface(struct net_device *dev)
+{
+	struct device *above = dev->dev.parent;
+	struct count_net_key key = {};
+	u32 *found, slot;
+
+	/* lo, veth, bridges */
+	if (!above)
+		return 0;
+	key.space = dev->nd_net.net->ns.inum;
+	key.ifindex = dev->ifindex;
+	found = bpf_map_lookup_elem(&interfaces, &key);
+	if (found)
+		return *found;
+	slot = slot_of_device((u64)BPF_CORE_READ(dev, dev.parent));
+	bpf_map_update_elem(&interfaces, &key, &slot, BPF_ANY);
+	return slot;
+}
+
+/* ---- charges ---- */
+
+/*
+ * The group of the task that runs. It is read as a number: a global function takes no pointers
+ * of the verifier's.
+ */
+static __always_inline struct cgroup *group_of(struct task_struct *task)
+{
+	return BPF_CORE_READ(task->cgroups, dfl_cgrp);
+}
+
+static __always_inline void add_total(u32 slot, u64 to, u64 from)
+{
+	struct count_bytes *b = bpf_map_lookup_elem(&totals, &slot);
+
+	if (b) {
+		b->to += to;
+		b->from += from;
+	}
+}
+
+static __always_inline u64 id_of(struct cgroup *group)
+{
+	return BPF_CORE_READ(group, kn, id);
+}
+
+/* Where each of the groups above belongs, so that a group may go before it is looked for */
+ALONE int note_parents(u64 address)
+{
+	struct cgroup *group = (struct cgroup *)address, *above;
+	struct cgroup_subsys_state *css;
+	u64 id, parent;
+	int i;
+
+	id = id_of(group);
+	for (i = 0; i < GROUPS_DEEP; i++) {
+		css = BPF_CORE_READ(group, self.parent);
+		above = css ? BPF_CORE_READ(css, cgroup) : NULL;
+		if (!above)
+			break;
+		parent = id_of(above);
+		if (bpf_map_update_elem(&parents, &id, &parent, BPF_NOEXIST))
+			break;
+		group = above;
+		id = parent;
+	}
+	return 0;
+}
+
+/* @group may be NULL, if its row is there already */
+ALONE int add_group(u64 id, u64 group, u32 slot, u64 to, u64 from)
+{
+	struct count_group_key key = { .id = id, .slot = slot };
+	struct count_bytes *b = bpf_map_lookup_elem(&groups, &key), fresh = {};
+
+	if (!b) {
+		bpf_map_update_elem(&groups, &key, &fresh, BPF_NOEXIST);
+		b = bpf_map_lookup_elem(&groups, &key);
+		if (!b) {
+			__sync_fetch_and_add(&lost.group_bytes, to + from);
+			return 0;
+		}
+		if (group)
+			note_parents(group);
+	}
+	b->to += to;
+	b->from += from;
+	return 0;
+}
+
+static __always_inline void add_task(u32 tid, u32 pid, u64 start, u64 leader, u32 slot, u64 to,
+				     u64 from)
+{
+	struct count_task_key key = { .tid = tid, .slot = slot };
+	struct count_task *t = bpf_map_lookup_elem(&tasks, &key), fresh = {};
+
+	/* Another thread had this number. */
+	if (t && t->start != start) {
+		bpf_map_delete_elem(&tasks, &key);
+		t = NULL;
+	}
+	if (!t) {
+		fresh.start = start;
+		fresh.leader = leader;
+		fresh.pid = pid;
+		bpf_map_update_elem(&tasks, &key, &fresh, BPF_NOEXIST);
+		t = bpf_map_lookup_elem(&tasks, &key);
+		if (!t) {
+			__sync_fetch_and_add(&lost.task_bytes, to + from);
+			return;
+		}
+	}
+	if (to)
+		__sync_fetch_and_add(&t->bytes.to, to);
+	if (from)
+		__sync_fetch_and_add(&t->bytes.from, from);
+}
+
+static __always_inline void add_current(struct task_struct *task, u32 slot, u64 to, u64 from)
+{
+	u64 ids = bpf_get_current_pid_tgid();
+
+	add_task((u32)ids, ids >> 32, task->start_boottime, task->group_leader->start_boottime,
+		 slot, to, from);
+}
+
+/* ---- disks ---- */
+
+/* The group that a css belongs to, if that is in the hierarchy of version 2; else NULL */
+static __always_inline struct cgroup *in_hierarchy(struct cgroup *group, struct cgroup *like)
+{
+	if (!group || BPF_CORE_READ(group, root) != BPF_CORE_READ(like, root))
+		return NULL;
+	return group;
+}
+
+/* Whose memory a page of a file is; NULL: nobody's */
+static __always_inline struct cgroup *group_of_page(struct page *page, struct cgroup *like)
+{
+	struct mem_cgroup *memcg;
+	unsigned long head, data;
+
+	if (!bpf_core_field_exists(((struct page *)0)->memcg_data))
+		return NULL;
+	head = BPF_CORE_READ(page, compound_head);
+	if (head & 1)
+		page = (struct page *)(head - 1);
+	data = BPF_CORE_READ(page, memcg_data);
+	if (!data || data & MEMCG_FLAGS)
+		return NULL;
+	memcg = (struct mem_cgroup *)data;
+	return in_hierarchy(BPF_CORE_READ(memcg, css.cgroup), like);
+}
+
+/* A page without a file, as of a program's own memory: the task writes it itself. */
+static __always_inline bool is_of_file(struct page *page)
+{
+	unsigned long head = BPF_CORE_READ(page, compound_head);
+
+	if (head & 1)
+		page = (struct page *)(head - 1);
+	head = (unsigned long)BPF_CORE_READ(page, mapping);
+	return head && !(head & 3);
+}
+
+/*
+ * Write-back: each piece to the group whose page it is, as that wrote it; the group that the
+ * file's pages belong to by the block layer's view is the second choice.
+ */
+ALONE int charge_pages(u64 address, u64 fallback, u32 slot)
+{
+	struct bio *bio = (struct bio *)address;
+	struct cgroup *like = (struct cgroup *)fallback, *group, *last = NULL;
+	struct bio_vec *vec = BPF_CORE_READ(bio, bi_io_vec), v;
+	unsigned int left = BPF_CORE_READ(bio, bi_iter.bi_size);
+	unsigned int skip = BPF_CORE_READ(bio, bi_iter.bi_bvec_done);
+	unsigned int i, n, run = 0;
+
+	vec += BPF_CORE_READ(bio, bi_iter.bi_idx);
+	for (i = 0; i < SEGMENTS && left; i++) {
+		if (bpf_probe_read_kernel(&v, sizeof(v), vec + i))
+			break;
+		n = v.bv_len - skip;
+		skip = 0;
+		if (n > left)
+			n = left;
+		left -= n;
+		group = group_of_page(v.bv_page, like);
+		if (!group)
+			group = like;
+		if (group != last && run) {
+			add_group(id_of(last), (u64)last, slot, run, 0);
+			run = 0;
+		}
+		last = group;
+		run += n;
+	}
+	run += left;
+	if (!last)
+		last = like;
+	if (run)
+		add_group(id_of(last), (u64)last, slot, run, 0);
+	return 0;
+}
+
+/* @context: of the program, whose first word is the bio */
+static __always_inline int charge_bio(void *context, struct bio *bio)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct cgroup *mine = group_of(task), *group;
+	const unsigned int op = bio->bi_opf & OP_MASK;
+	const u64 bytes = bio->bi_iter.bi_size;
+	const bool write = op == OP_WRITE || op == OP_ZONE_APPEND;
+	const bool kernel = task->flags & FLAG_KTHREAD;
+	u64 address;
+	u32 slot;
+
+	/* Flushes have no bytes, and of what is discarded or zeroed none are moved. */
+	if (!bytes || (!write && op != OP_READ))
+		return 0;
+	slot = slot_of_disk(bio->bi_bdev->bd_disk);
+	if (!slot)
+		return 0;
+	add_total(slot, write ? bytes : 0, write ? 0 : bytes);
+	add_current(task, slot, write ? bytes : 0, write ? 0 : bytes);
+	if (kernel && bpf_core_field_exists(bio->bi_blkg)) {
+		/* For whom: the block layer knows a group, which may be the root. */
+		group = in_hierarchy(BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup), mine);
+		if (group)
+			mine = group;
+	}
+	if (write && (kernel || is_of_file(BPF_CORE_READ(bio, bi_io_vec, bv_page))) &&
+	    !bpf_probe_read_kernel(&address, sizeof(address), context))
+		return charge_pages(address, (u64)mine, slot);
+	add_group(id_of(mine), (u64)mine, slot, write ? bytes : 0, write ? 0 : bytes);
+	return 0;
+}
+
+SEC("tp_btf/block_getrq")
+int BPF_PROG(count_getrq, struct bio *bio)
+{
+	return charge_bio(ctx, bio);
+}
+
+SEC("tp_btf/block_bio_backmerge")
+int BPF_PROG(count_backmerge, struct bio *bio)
+{
+	return charge_bio(ctx, bio);
+}
+
+SEC("tp_btf/block_bio_frontmerge")
+int BPF_PROG(count_frontmerge, struct bio *bio)
+{
+	return charge_bio(ctx, bio);
+}
+
+/* Commands that do not come from a file or a disk's file, as of nvme-cli: they have no bio above */
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(count_issue, struct request *rq)
+{
+	const unsigned int op = rq->cmd_flags & OP_MASK;
+	struct task_struct *task;
+	struct gendisk *disk;
+	struct cgroup *mine;
+	u64 to, from;
+	u32 slot;
+
+	if (op != OP_DRV_IN && op != OP_DRV_OUT)
+		return 0;
+	disk = rq->q->disk;
+	if (!disk || !rq->__data_len)
+		return 0;
+	slot = slot_of_disk(disk);
+	if (!slot)
+		return 0;
+	to = op == OP_DRV_OUT ? rq->__data_len : 0;
+	from = op == OP_DRV_IN ? rq->__data_len : 0;
+	task = bpf_get_current_task_btf();
+	mine = group_of(task);
+	add_total(slot, to, from);
+	add_current(task, slot, to, from);
+	add_group(id_of(mine), (u64)mine, slot, to, from);
+	return 0;
+}
+
+/* ---- the network: sent ---- */
+
+static __always_inline int note_sender(struct sock *sk)
+{
+	struct task_struct *task;
+	struct sender *s;
+	struct cgroup *group;
+	u64 ids, id;
+	u16 family;
+
+	if (!sk)
+		return 0;
+	family = sk->__sk_common.skc_family;
+	if (family != FAMILY_INET && family != FAMILY_INET6 && family != FAMILY_PACKET)
+		return 0;
+	s = bpf_sk_storage_get(&senders, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!s)
+		return 0;
+	task = bpf_get_current_task_btf();
+	ids = bpf_get_current_pid_tgid();
+	id = bpf_get_current_cgroup_id();
+	if (s->tid == (u32)ids && s->start == task->start_boottime && s->group == id)
+		return 0;
+	s->group = id;
+	s->start = task->start_boottime;
+	s->leader = task->group_leader->start_boottime;
+	s->pid = ids >> 32;
+	s->tid = (u32)ids;
+	group = group_of(task);
+	note_parents((u64)group);
+	return 0;
+}
+
+SEC("fentry/security_socket_sendmsg")
+int BPF_PROG(count_sendmsg, struct socket *sock)
+{
+	return note_sender(sock->sk);
+}
+
+/* Before 6.5, sendfile() and splice() take this way. */
+SEC("fentry/inet_sendpage")
+int BPF_PROG(count_sendpage, struct socket *sock)
+{
+	return note_sender(sock->sk);
+}
+
+SEC("tp_btf/net_dev_start_xmit")
+int BPF_PROG(count_xmit, const struct sk_buff *skb, const struct net_device *dev)
+{
+	const u32 slot = slot_of_interface((struct net_device *)dev);
+	const u64 bytes = skb->len;
+	struct cgroup *group = NULL;
+	struct sock *sk;
+	struct sender *s;
+	u64 id = 1;
+
+	if (!slot)
+		return 0;
+	add_total(slot, bytes, 0);
+	sk = skb->sk;
+	if (sk) {
+		/* NULL of what is no full socket, too: a request, or TIME_WAIT */
+		s = bpf_sk_storage_get(&senders, sk, NULL, 0);
+		if (s && s->tid) {
+			add_task(s->tid, s->pid, s->start, s->leader, slot, bytes, 0);
+			add_group(s->group, 0, slot, bytes, 0);
+			return 0;
+		}
+		if (bpf_core_field_exists(sk->sk_cgrp_data) &&
+		    (sk->__sk_common.skc_family == FAMILY_INET ||
+		     sk->__sk_common.skc_family == FAMILY_INET6))
+			group = BPF_CORE_READ(sk, sk_cgrp_data.cgroup);
+		if (group)
+			id = id_of(group);
+	}
+	add_group(id ? id : 1, (u64)group, slot, bytes, 0);
+	return 0;
+}
+
+/* ---- the network: received ---- */
+
+/* Bytes of the headers in front of a packet's data; 0: not known any more */
+static __always_inline u32 headers_of(const struct sk_buff *skb)
+{
+	const u64 before = (u64)skb->data - (u64)skb->head;
+	const u16 mac = skb->mac_header;
+
+	if (mac == 0xffff || before < mac || before - mac > 512)
+		return 0;
+	return before - mac;
+}
+
+static __always_inline struct skb_shared_info *shared_of(const struct sk_buff *skb)
+{
+	return (struct skb_shared_info *)((u64)skb->head + skb->end);
+}
+
+SEC("tp_btf/netif_receive_skb")
+int BPF_PROG(count_receive, struct sk_buff *skb)
+{
+	const u32 slot = slot_of_interface(skb->dev);
+	struct skb_shared_info *shared;
+	u64 bytes, th;
+	u16 segments;
+	u32 headers;
+	u8 offset;
+
+	if (!slot)
+		return 0;
+	bytes = skb->len + headers_of(skb);
+	shared = shared_of(skb);
+	segments = BPF_CORE_READ(shared, gso_segs);
+	/* Several packets that were put together: each had its headers. */
+	if (segments > 1 && skb->transport_header != 0xffff &&
+	    skb->transport_header > skb->mac_header) {
+		headers = skb->transport_header - skb->mac_header;
+		if (BPF_CORE_READ(shared, gso_type) & GSO_TCP) {
+			th = (u64)skb->head + skb->transport_header;
+			offset = 0;
+			bpf_probe_read_kernel(&offset, 1, (void *)(th + 12));
+			headers += offset >> 4 << 2;
+		} else {
+			headers += 8;
+		}
+		bytes += (u64)headers * (segments - 1);
+	}
+	add_total(slot, 0, bytes);
+	return 0;
+}
+
+/* @bytes of the packet's data were read by this task. */
+static __always_inline int charge_read(const struct sk_buff *skb, struct sock *sk, u64 bytes,
+				       u32 segment)
+{
+	struct count_net_key key = {};
+	struct task_struct *task;
+	struct cgroup *group;
+	u32 *slot, headers;
+
+	key.space = sk->__sk_common.skc_net.net->ns.inum;
+	key.ifindex = skb->skb_iif;
+	slot = bpf_map_lookup_elem(&interfaces, &key);
+	if (!slot || !*slot)
+		return 0;
+	headers = headers_of(skb);
+	if (!segment || segment > bytes)
+		bytes += headers;
+	else
+		bytes += bytes * headers / segment;
+	task = bpf_get_current_task_btf();
+	group = group_of(task);
+	add_current(task, *slot, 0, bytes);
+	add_group(id_of(group), (u64)group, *slot, 0, bytes);
+	return 0;
+}
+
+/* TCP, and raw sockets. Of a long segment, parts are read one after the other. */
+SEC("tp_btf/skb_copy_datagram_iovec")
+int BPF_PROG(count_read, const struct sk_buff *skb, int len)
+{
+	struct sock *sk = skb->sk;
+	struct skb_shared_info *shared;
+	u32 segment;
+	u16 family;
+
+	if (!sk || len <= 0)
+		return 0;
+	family = sk->__sk_common.skc_family;
+	if ((family != FAMILY_INET && family != FAMILY_INET6) || sk->sk_protocol == PROTOCOL_UDP)
+		return 0;
+	if (sk->sk_protocol != PROTOCOL_TCP)
+		return charge_read(skb, sk, len, 0);
+	shared = shared_of(skb);
+	segment = BPF_CORE_READ(shared, gso_size);
+	/* Segments that TCP has put together itself */
+	if (!segment)
+		segment = BPF_CORE_READ((struct inet_connection_sock *)sk, icsk_ack.rcv_mss);
+	/* Of one that is shorter, all is in it. */
+	if (!segment || segment > skb->len)
+		segment = skb->len;
+	return charge_read(skb, sk, len, segment);
+}
+
+/* UDP, when a datagram is done with. It was moved as a whole, however much was read of it. */
+SEC("fentry/skb_consume_udp")
+int BPF_PROG(count_udp, struct sock *sk, struct sk_buff *skb, int len)
+{
+	struct skb_shared_info *shared = shared_of(skb);
+
+	/* It was only peeked at. */
+	if (len < 0)
+		return 0;
+	return charge_read(skb, sk, skb->len, BPF_CORE_READ(shared, gso_size));
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the BPF programs (count.bpf.c) and the library (bpf.c) have in common: the keys and
+ * values of the maps.
+ *
+ * A slot stands for a disk or an interface. Slot 0 is what is not a device: loop, veth, dm. Several
+ * slots may have the name of one device, and the library adds them up.
+ */
+#ifndef MEMIO_COUNT_H
+#define MEMIO_COUNT_H
+
+#define COUNT_SLOTS	512
+#define COUNT_NAME	32
+#define COUNT_GROUPS	8192		/* rows: groups times devices that they used */
+#define COUNT_TASKS	16384		/* rows: threads times devices */
+
+struct count_bytes {
+	unsigned long long to, from;
+};
+
+struct count_group_key {
+	unsigned long long id;		/* of the group: the inode of its directory */
+	unsigned int slot, pad;
+};
+
+struct count_task_key {
+	unsigned int tid, slot;
+};
+
+struct count_task {
+	struct count_bytes bytes;
+	unsigned long long start;	/* of the thread, ns since boot */
+	unsigned long long leader;	/* of its process */
+	unsigned int pid, pad;		/* the process */
+};
+
+struct count_net_key {
+	unsigned int space, ifindex;	/* the network namespace's number */
+};
+
+/* What found no room */
+struct count_lost {
+	unsigned long long group_bytes, task_bytes, slots;
+};
+
+#endif /* MEMIO_COUNT_H */

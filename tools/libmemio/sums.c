@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * libmemio, inside: sums of rows, see sums.h
+ *
+ * Rows are sorted by whose they are. A group's row goes to each group above it, too: trees are
+ * not deep, and groups that moved something are few beside the bytes.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+#include "sums.h"
+
+#define DEEP_MOST	64		/* groups above each other; more are a circle */
+
+struct pair {
+	uint64_t id, parent;
+};
+
+/* Of groups @id is the group; of threads the process, and @tid and @leader tell which */
+struct row {
+	uint64_t id, leader;
+	pid_t tid;
+	int device;
+	uint64_t to, from;
+};
+
+struct rows {
+	struct row *row;
+	size_t n, room;
+};
+
+struct sums {
+	char (*name)[MEMIO_NAME_MAX];
+	size_t names, names_room;
+	struct pair *pair;
+	size_t pairs, pairs_room;
+	struct rows total, local, tree, task;
+	struct rows settled_group, settled_task;	/* over all snapshots */
+};
+
+struct sums *sums_new(void)
+{
+	return calloc(1, sizeof(struct sums));
+}
+
+void sums_free(struct sums *s)
+{
+	if (!s)
+		return;
+	free(s->name);
+	free(s->pair);
+	free(s->total.row);
+	free(s->local.row);
+	free(s->tree.row);
+	free(s->task.row);
+	free(s->settled_group.row);
+	free(s->settled_task.row);
+	free(s);
+}
+
+int sums_device(struct sums *s, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < s->names; i++)
+		if (!strncmp(s->name[i], name, MEMIO_NAME_MAX - 1))
+			return i;
+	if (!mio_grow(&s->name, s->names, &s->names_room, sizeof(*s->name)))
+		return -1;
+	memset(s->name[s->names], 0, MEMIO_NAME_MAX);
+	strncpy(s->name[s->names], name, MEMIO_NAME_MAX - 1);
+	return s->names++;
+}
+
+size_t sums_devices(const struct sums *s)
+{
+	return s->names;
+}
+
+const char *sums_device_name(const struct sums *s, size_t i)
+{
+	return i < s->names ? s->name[i] : NULL;
+}
+
+static bool add(struct rows *rows, const struct row *row)
+{
+	if (!mio_grow(&rows->row, rows->n, &rows->room, sizeof(*rows->row)))
+		return false;
+	rows->row[rows->n++] = *row;
+	return true;
+}
+
+void sums_begin(struct sums *s)
+{
+	s->pairs = 0;
+	s->total.n = s->local.n = s->tree.n = s->task.n = 0;
+}
+
+bool sums_total(struct sums *s, int device, uint64_t to, uint64_t from)
+{
+	return add(&s->total, &(struct row) { .device = device, .to = to, .from = from });
+}
+
+bool sums_parent(struct sums *s, uint64_t id, uint64_t parent)
+{
+	if (!mio_grow(&s->pair, s->pairs, &s->pairs_room, sizeof(*s->pair)))
+		return false;
+	s->pair[s->pairs++] = (struct pair) { id, parent };
+	return true;
+}
+
+bool sums_group(struct sums *s, uint64_t id, int device, uint64_t to, uint64_t from)
+{
+	return add(&s->local, &(struct row) { .id = id, .device = device, .to = to, .from = from });
+}
+
+bool sums_task(struct sums *s, pid_t pid, pid_t tid, uint64_t leader, int device, uint64_t to,
+	       uint64_t from)
+{
+	return add(&s->task, &(struct row) { .id = pid, .tid = tid, .leader = leader,
+			.device = device, .to = to, .from = from });
+}
+
+/* ---- what is gone ---- */
+
+static bool settle(struct rows *rows, const struct row *row)
+{
+	size_t i;
+
+	for (i = 0; i < rows->n; i++) {
+		struct row *r = &rows->row[i];
+
+		if (r->id == row->id && r->leader == row->leader && r->device == row->device) {
+			r->to += row->to;
+			r->from += row->from;
+			return true;
+		}
+	}
+	return add(rows, row);
+}
+
+bool sums_settle_group(struct sums *s, uint64_t above, int device, uint64_t to, uint64_t from)
+{
+	return settle(&s->settled_group, &(struct row) { .id = above, .device = device, .to = to,
+			.from = from });
+}
+
+bool sums_settle_task(struct sums *s, pid_t pid, uint64_t leader, int device, uint64_t to,
+		      uint64_t from)
+{
+	return settle(&s->settled_task, &(struct row) { .id = pid, .leader = leader,
+			.device = device, .to = to, .from = from });
+}
+
+void sums_forget(struct sums *s, pid_t pid)
+{
+	struct rows *rows = &s->settled_task;
+	size_t i, n = 0;
+
+	for (i = 0; i < rows->n; i++)
+		if (rows->row[i].id != (uint64_t)pid)
+			rows->row[n++] = rows->row[i];
+	rows->n = n;
+}
+
+/* ---- the tree ---- */
+
+static int by_id(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int by_pair(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* 0: it has none above it, or that is not known */
+static uint64_t parent_of(const struct sums *s, uint64_t id)
+{
+	const struct pair key = { .id = id };
+	const struct pair *p = s->pairs ? bsearch(&key, s->pair, s->pairs, sizeof(key), by_pair) :
+					  NULL;
+
+	return p ? p->parent : 0;
+}
+
+static bool climb(struct sums *s, struct row row)
+{
+	int deep;
+
+	for (deep = 0; row.id && deep < DEEP_MOST; deep++) {
+		if (!add(&s->tree, &row))
+			return false;
+		row.id = parent_of(s, row.id);
+	}
+	return true;
+}
+
+bool sums_end(struct sums *s)
+{
+	size_t i;
+
+	/* An empty array may be no array at all. */
+	if (s->pairs)
+		qsort(s->pair, s->pairs, sizeof(*s->pair), by_pair);
+	for (i = 0; i < s->settled_group.n; i++)
+		if (!add(&s->local, &s->settled_group.row[i]))
+			return false;
+	for (i = 0; i < s->settled_task.n; i++)
+		if (!add(&s->task, &s->settled_task.row[i]))
+			return false;
+	for (i = 0; i < s->local.n; i++)
+		if (!climb(s, s->local.row[i]))
+			return false;
+	if (s->local.n)
+		qsort(s->local.row, s->local.n, sizeof(*s->local.row), by_id);
+	if (s->tree.n)
+		qsort(s->tree.row, s->tree.n, sizeof(*s->tree.row), by_id);
+	if (s->task.n)
+		qsort(s->task.row, s->task.n, sizeof(*s->task.row), by_id);
+	return true;
+}
+
+/* ---- answers ---- */
+
+static size_t first_of(const struct rows *rows, uint64_t id)
+{
+	size_t low = 0, high = rows->n;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (rows->row[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A line for each device, and "total", all 0 */
+static int begin(const struct sums *s, struct memio_stat *stat)
+{
+	size_t i;
+
+	stat->n = 0;
+	for (i = 0; i <= s->names; i++) {
+		struct memio_line *l;
+
+		if (!mio_grow(&stat->line, stat->n, &stat->room, sizeof(*stat->line)))
+			return -ENOMEM;
+		l = &stat->line[stat->n++];
+		memset(l, 0, sizeof(*l));
+		stpcpy(l->key, i < s->names ? s->name[i] : "total");
+		l->has = 1u << MEMIO_IO_TO | 1u << MEMIO_IO_FROM;
+	}
+	return 0;
+}
+
+static void count(const struct sums *s, struct memio_stat *stat, const struct row *row)
+{
+	if (row->device < 0 || (size_t)row->device >= s->names)
+		return;
+	stat->line[row->device].value[MEMIO_IO_TO] += row->to;
+	stat->line[row->device].value[MEMIO_IO_FROM] += row->from;
+	stat->line[s->names].value[MEMIO_IO_TO] += row->to;
+	stat->line[s->names].value[MEMIO_IO_FROM] += row->from;
+}
+
+/* The machine's: what devices moved, and the part of it that has no owner */
+static int root_stat(const struct sums *s, struct memio_stat *stat)
+{
+	struct memio_stat owned = { 0 };
+	size_t i;
+	int err;
+
+	err = begin(s, stat);
+	if (!err)
+		err = begin(s, &owned);
+	for (i = 0; !err && i < s->total.n; i++)
+		count(s, stat, &s->total.row[i]);
+	for (i = 0; !err && i < s->local.n; i++)
+		count(s, &owned, &s->local.row[i]);
+	for (i = 0; !err && i < stat->n; i++) {
+		struct memio_line *l = &stat->line[i];
+
+		l->has |= 1u << MEMIO_UNCLAIMED_TO | 1u << MEMIO_UNCLAIMED_FROM;
+		l->value[MEMIO_UNCLAIMED_TO] = l->value[MEMIO_IO_TO] -
+					       memio_get(&owned.line[i], MEMIO_IO_TO);
+		l->value[MEMIO_UNCLAIMED_FROM] = l->value[MEMIO_IO_FROM] -
+						 memio_get(&owned.line[i], MEMIO_IO_FROM);
+	}
+	memio_stat_free(&owned);
+	return err;
+}
+
+int sums_group_stat(const struct sums *s, uint64_t id, enum memio_scope scope,
+		    struct memio_stat *stat)
+{
+	const struct rows *rows = scope == MEMIO_LOCAL ? &s->local : &s->tree;
+	size_t i;
+	int err;
+
+	if (id == SUMS_ROOT && scope == MEMIO_TREE)
+		return root_stat(s, stat);
+	err = begin(s, stat);
+	for (i = first_of(rows, id); !err && i < rows->n && rows->row[i].id == id; i++)
+		count(s, stat, &rows->row[i]);
+	return err;
+}
+
+int sums_task_stat(const struct sums *s, pid_t pid, pid_t tid, struct memio_stat *stat)
+{
+	const struct rows *rows = &s->task;
+	const size_t first = first_of(rows, pid);
+	uint64_t leader = 0;
+	size_t i;
+	int err = begin(s, stat);
+
+	/* Of several processes that had this number one after the other, the last */
+	for (i = first; i < rows->n && rows->row[i].id == (uint64_t)pid; i++)
+		if (rows->row[i].leader > leader)
+			leader = rows->row[i].leader;
+	for (i = first; !err && i < rows->n && rows->row[i].id == (uint64_t)pid; i++)
+		if (rows->row[i].leader == leader && (!tid || rows->row[i].tid == tid))
+			count(s, stat, &rows->row[i]);
+	return err;
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The half of the backend "bpf" that needs no kernel: rows of the programs' maps -> figures of
+ * groups with those below them, and of processes
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "../sums.h"
+
+#include "test.h"
+
+static void same(const char *what, uint64_t got, uint64_t wanted)
+{
+	check(got == wanted, "%s: %" PRIu64 ", wanted %" PRIu64, what, got, wanted);
+}
+
+static uint64_t get(const struct memio_stat *s, const char *key, enum memio_field field)
+{
+	return memio_get(memio_stat_find(s, key), field);
+}
+
+static void group_has(const char *what, struct sums *s, uint64_t id, enum memio_scope scope,
+		      const char *key, uint64_t to, uint64_t from)
+{
+	struct memio_stat stat = { 0 };
+
+	same("asked", sums_group_stat(s, id, scope, &stat), 0);
+	check(memio_has(memio_stat_find(&stat, key), MEMIO_IO_TO) &&
+	      !memio_has(memio_stat_find(&stat, key), MEMIO_MEM_READ),
+	      "%s: IO bytes, and no memory bytes", what);
+	same(what, get(&stat, key, MEMIO_IO_TO), to);
+	same(what, get(&stat, key, MEMIO_IO_FROM), from);
+	memio_stat_free(&stat);
+}
+
+static void task_has(const char *what, struct sums *s, pid_t pid, pid_t tid, uint64_t to,
+		     uint64_t from)
+{
+	struct memio_stat stat = { 0 };
+
+	same("asked", sums_task_stat(s, pid, tid, &stat), 0);
+	same(what, get(&stat, "total", MEMIO_IO_TO), to);
+	same(what, get(&stat, "total", MEMIO_IO_FROM), from);
+	memio_stat_free(&stat);
+}
+
+static void tree(struct sums *s)
+{
+	const int disk = sums_device(s, "0000:00:03.0"), net = sums_device(s, "0000:00:04.0");
+	struct memio_stat stat = { 0 };
+
+	same("a device that is known", sums_device(s, "0000:00:03.0"), disk);
+	same("devices", sums_devices(s), 2);
+	sums_begin(s);
+	sums_parent(s, 10, 1);
+	sums_parent(s, 12, 10);
+	sums_parent(s, 11, 10);
+	sums_group(s, 12, disk, 100, 7);
+	sums_group(s, 11, net, 20, 0);
+	sums_group(s, 10, disk, 3, 0);
+	sums_group(s, 1, net, 5, 0);
+	/* Two slots of one device, and one that is none */
+	sums_group(s, 12, disk, 1000, 0);
+	sums_group(s, 12, -1, 9999, 9999);
+	sums_total(s, disk, 1103, 7);
+	sums_total(s, net, 25, 500);
+	sums_total(s, -1, 9999, 9999);
+	check(sums_end(s), "a snapshot");
+	group_has("a leaf", s, 12, MEMIO_TREE, "0000:00:03.0", 1100, 7);
+	group_has("its total", s, 12, MEMIO_TREE, "total", 1100, 7);
+	group_has("with those below", s, 10, MEMIO_TREE, "0000:00:03.0", 1103, 7);
+	group_has("... on the other device", s, 10, MEMIO_TREE, "0000:00:04.0", 20, 0);
+	group_has("without those below", s, 10, MEMIO_LOCAL, "total", 3, 0);
+	group_has("the root's own", s, 1, MEMIO_LOCAL, "total", 5, 0);
+	group_has("the root is the machine", s, 1, MEMIO_TREE, "total", 1128, 507);
+	group_has("a group that moved nothing", s, 77, MEMIO_TREE, "total", 0, 0);
+	same("the root", sums_group_stat(s, 1, MEMIO_TREE, &stat), 0);
+	same("nobody's", get(&stat, "0000:00:04.0", MEMIO_UNCLAIMED_FROM), 500);
+	same("... none was sent", get(&stat, "0000:00:04.0", MEMIO_UNCLAIMED_TO), 0);
+
+	/* What was received before the beginning is read after it. */
+	sums_begin(s);
+	sums_group(s, 1, net, 0, 60);
+	sums_total(s, net, 0, 40);
+	check(sums_end(s), "another snapshot");
+	same("the root", sums_group_stat(s, 1, MEMIO_TREE, &stat), 0);
+	check(memio_get_signed(memio_stat_find(&stat, "0000:00:04.0"), MEMIO_UNCLAIMED_FROM) == -20,
+	      "less than nothing is nobody's");
+	group_has("what the snapshot before had is gone", s, 12, MEMIO_TREE, "total", 0, 0);
+	memio_stat_free(&stat);
+}
+
+static void gone(struct sums *s)
+{
+	const int disk = sums_device(s, "0000:00:03.0");
+	int i;
+
+	/* The group 12 was removed, and 10 is above it. */
+	sums_settle_group(s, 10, disk, 50, 5);
+	sums_settle_group(s, 10, disk, 50, 5);
+	for (i = 0; i < 2; i++) {
+		sums_begin(s);
+		sums_parent(s, 10, 1);
+		sums_group(s, 10, disk, 1, 0);
+		check(sums_end(s), "a snapshot");
+		group_has("what is settled stays", s, 10, MEMIO_TREE, "total", 101, 10);
+	}
+	/* Groups that are above each other, which no kernel says */
+	sums_begin(s);
+	sums_parent(s, 20, 21);
+	sums_parent(s, 21, 20);
+	sums_group(s, 20, disk, 1, 0);
+	check(sums_end(s), "a circle comes to an end");
+}
+
+static void tasks(struct sums *s)
+{
+	const int disk = sums_device(s, "0000:00:03.0"), net = sums_device(s, "0000:00:04.0");
+
+	sums_begin(s);
+	sums_task(s, 500, 500, 9000, disk, 1, 0);
+	sums_task(s, 500, 501, 9000, disk, 10, 0);
+	sums_task(s, 500, 501, 9000, net, 0, 100);
+	/* An earlier process of that number */
+	sums_task(s, 500, 502, 8000, disk, 7777, 0);
+	sums_task(s, 501, 503, 9500, disk, 5, 5);
+	check(sums_end(s), "a snapshot");
+	task_has("a process", s, 500, 0, 11, 100);
+	task_has("a thread", s, 500, 501, 10, 100);
+	task_has("the first thread", s, 500, 500, 1, 0);
+	task_has("another process", s, 501, 0, 5, 5);
+	task_has("one that moved nothing", s, 4, 0, 0, 0);
+
+	sums_settle_task(s, 500, 9000, disk, 1000, 0);
+	sums_begin(s);
+	sums_task(s, 500, 500, 9000, disk, 1, 0);
+	check(sums_end(s), "a snapshot");
+	task_has("with threads that have ended", s, 500, 0, 1001, 0);
+	sums_forget(s, 500);
+	sums_begin(s);
+	sums_task(s, 500, 500, 9999, disk, 1, 0);
+	check(sums_end(s), "a snapshot");
+	task_has("a new process has nothing of the old one", s, 500, 0, 1, 0);
+}
+
+/* Random rows, and an adder that knows nothing of trees: ids are paths, as 1, 12, 125 */
+static void random_rows(void)
+{
+	struct sums *s = sums_new();
+	uint64_t wanted[1000] = { 0 }, seed = 42, id, at, bytes;
+	const int device = sums_device(s, "0000:00:03.0");
+	struct memio_stat stat = { 0 };
+	int i, wrong = 0;
+
+	sums_begin(s);
+	for (i = 10; i < 1000; i++)
+		sums_parent(s, i, i / 10);
+	for (i = 0; i < 5000; i++) {
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		id = 1 + (seed >> 33) % 999;
+		bytes = seed >> 40;
+		sums_group(s, id, device, bytes, 0);
+		sums_total(s, device, bytes, 0);
+		for (at = id; at; at /= 10)
+			wanted[at] += bytes;
+	}
+	check(sums_end(s), "5000 rows");
+	for (i = 2; i < 1000; i++) {
+		sums_group_stat(s, i, MEMIO_TREE, &stat);
+		wrong += get(&stat, "total", MEMIO_IO_TO) != wanted[i];
+	}
+	same("groups with another sum than the adder's", wrong, 0);
+	memio_stat_free(&stat);
+	sums_free(s);
+}
+
+int main(void)
+{
+	struct sums *s = sums_new();
+
+	tree(s);
+	gone(s);
+	tasks(s);
+	sums_free(s);
+	random_rows();
+	return failed > 0;
+}
