@@ -118,8 +118,8 @@ static void kernel(struct doctor *d)
 		say(d, "kernel", HINT, "bpf",
 		    "a kernel with memio's patches adds memory bytes with their bounds, limits and guarantees, the owners of written-back pages by task, and figures from before a command began",
 		    there(d, "sys/kernel/memio") ?
-		    "bytes are counted by BPF programs, while a command runs, as --backend bpf wants it" :
-		    "this kernel has no memio; bytes that devices move are counted by BPF programs, while a command runs");
+		    "BPF programs count while a command runs, as --backend bpf wants it" :
+		    "this kernel has no memio; BPF programs count what devices move, while a command runs");
 	else if (c && c->there)
 		say(d, "kernel", GOOD, "memio", "",
 		    "this kernel has memio: figures are its own (backend kernel), and BPF programs would add nothing");

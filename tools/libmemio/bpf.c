@@ -425,9 +425,10 @@ static const struct {
 	const char *why;
 } capabilities[] = {
 	{ "enabled", true, "BPF programs count while this program runs" },
-	{ "controller", false, "this kernel has no controller memio: bytes are counted by BPF programs, and nothing can be limited" },
+	{ "controller", false, "this kernel has no controller memio: BPF programs count, and limit nothing" },
 	{ "groups", true, "all groups of the hierarchy are counted" },
-	{ "source", false, "memory bytes are absent: BPF programs see what devices move, and not what of it reaches DRAM. A kernel with memio's patches estimates that" },
+	{ "source", false,
+	  "memory bytes are absent: BPF programs see what devices move, and not what of it reaches DRAM. A kernel with memio's patches estimates that" },
 	{ "valid", false, "there are no estimates of memory bytes" },
 	{ "cpu", false, "what CPUs read is not counted by BPF programs" },
 	{ "state", true, "the backend says what is absent" },
@@ -517,7 +518,9 @@ static bool bpf_here(struct memio *m)
 		return false;
 	}
 	c = calloc(1, sizeof(*c));
-	if (!c || !(c->sums = sums_new())) {
+	if (c)
+		c->sums = sums_new();
+	if (!c || !c->sums) {
 		free(c);
 		mio_fail(m, -ENOMEM, "no memory");
 		return false;

@@ -102,7 +102,7 @@ static int no_file(struct memio *m, const char *group, const char *file, int err
 		return mio_fail(m, err, "%s: %s: %s", group, file, strerror(-err));
 	if (!mio_group_path(m, group, "cgroup.procs", path) && access(path, F_OK))
 		return mio_fail(m, -ENOENT, "there is no group %s", group);
-	if (!m->backend)
+	if (!m->backend || m->backend->all_groups)
 		return mio_fail(m, -ENOENT, "%s has no %s: this kernel has no memio", group, file);
 	if (memio_group_lacks(m, group, &above) == 1) {
 		mio_fail(m, -ENOENT, "%s has no controller memio, as %s does not hand it on: echo +memio >%s%s/cgroup.subtree_control",

@@ -6,6 +6,7 @@
  * not deep, and groups that moved something are few beside the bytes.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,8 +70,7 @@ int sums_device(struct sums *s, const char *name)
 			return i;
 	if (!mio_grow(&s->name, s->names, &s->names_room, sizeof(*s->name)))
 		return -1;
-	memset(s->name[s->names], 0, MEMIO_NAME_MAX);
-	strncpy(s->name[s->names], name, MEMIO_NAME_MAX - 1);
+	snprintf(s->name[s->names], MEMIO_NAME_MAX, "%.*s", MEMIO_NAME_MAX - 1, name);
 	return s->names++;
 }
 

@@ -3,9 +3,9 @@
  * libmemio, inside: rows that say how many bytes a group or a thread moved through a slot -> the
  * figures of groups with those below them, and of processes
  *
- * A snapshot begins, gets rows in any order, and ends; then it can be asked. What rows of groups and
- * threads had that are gone for good is settled: it goes to who is above them, and stays there
- * over all snapshots.
+ * A snapshot begins, gets rows in any order, and ends; then it can be asked. What rows of groups
+ * and threads had that are gone for good is settled: it goes to who is above them, and stays
+ * there over all snapshots.
  */
 #ifndef MEMIO_SUMS_H
 #define MEMIO_SUMS_H

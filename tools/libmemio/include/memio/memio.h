@@ -70,7 +70,7 @@ void memio_close(struct memio *m);
 const char *memio_error(const struct memio *m);
 /* memio_backend: where figures come from: "kernel", "bpf", "none" */
 const char *memio_backend(const struct memio *m);
-/* memio_needs_root: there is none, and there would be one for root, or with CAP_BPF and CAP_PERFMON */
+/* memio_needs_root: there is none, but for root there would be, or with CAP_BPF and CAP_PERFMON */
 bool memio_needs_root(const struct memio *m);
 /* memio_root: the root directory, without a slash at its end; "" is the running machine */
 const char *memio_root(const struct memio *m);
