@@ -1,0 +1,94 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# For the tests unpatched-*: the same cases (ci/tests/guest/unpatched) on Debian's own kernels, where
+# memio counts by BPF programs, and on the patched one, beside the disk's and the interface's own
+# counts and the ledger.
+
+# shellcheck disable=SC2154 # those of tests/lib.sh
+
+need bpftool gcc iperf3 iproute2 jq libc6-dev linux-perf
+
+cases=(direct-read direct-write fsync writeback udp-send udp-receive tcp-send tcp-receive)
+
+# debian_vm RELEASE: sets $vm_with to what ci/vm is to be given for that release's kernel
+debian_vm() {
+	local guest kernel
+
+	guest=$("$memio_top/ci/guest/build")
+	kernel=$("$memio_top/ci/more.d/debian-kernel" "$1")
+	cat "$guest/initramfs.cpio" "$kernel/more.cpio" >"$tmp/initrd"
+	# shellcheck disable=SC2034 # for the tests
+	vm_with=(--qemu "$(qemu_that "$guest/initramfs.cpio) args+=('$tmp/initrd') ;;")" --append rdinit=/load
+		--kernel "$kernel/vmlinuz")
+	version=$(cat "$kernel/version")
+}
+
+# cases_in DIR [OPTION]...: runs them all in one machine
+cases_in() {
+	local dir=$1
+	shift
+
+	mkdir -p "$dir"
+	run_is "the cases run" 0 "$memio_top/ci/vm" "$@" --nvme 4G --net e1000e --peer 'iperf3 -s -D >/dev/null' \
+		--ledger "$dir/ledger" --out "$dir" -- \
+		bash "$memio_top/ci/tests/guest/unpatched" "$("$memio_top/ci/tools")/memio" "$dir"
+	[ "$status" = 0 ] || diag "$(tail -n 20 "$tmp/.err")"
+	"$memio_top/ci/more.d/unpatched-figures" "$dir" >"$dir/figures.json"
+}
+
+# of CASE KEY: a figure of the run in $dir
+of() { jq --arg c "$1" --arg k "$2" '.cases[$c][$k] // 0' "$dir/figures.json"; }
+
+# between TEXT GOT LEAST MOST
+between() {
+	check "$1: $2, from $3 to $4" [ "$2" -ge "$3" -a "$2" -le "$4" ]
+}
+
+# near TEXT GOT WANTED PERMILLE
+near() { between "$1" "$2" $(($3 - $3 * $4 / 1000)) $(($3 + $3 * $4 / 1000)); }
+
+# compare: the figures in $dir, and prints them
+compare() {
+	local name
+
+	is "the kernel" "$(jq -r .kernel "$dir/figures.json")" "$version"
+	for name in "${cases[@]}"; do
+		diag "$name: $(jq -c --arg c "$name" '.cases[$c]' "$dir/figures.json")"
+		near "$name: the device, by its own count" "$(of "$name" device)" "$(of "$name" counter)" 1
+		# The ledger has descriptors and completions.
+		near "$name: ... by the ledger" "$(of "$name" device)" "$(of "$name" ledger)" 30
+	done
+	for name in direct-read direct-write; do
+		is "$name: the group has each byte" "$(of $name a)" $((32 << 20))
+		is "$name: ... and the other has none" "$(of $name b)" 0
+	done
+	is "fsync: the group has each byte" "$(of fsync a)" $((16 << 20))
+	is "writeback: of one file, the group that wrote more" "$(of writeback a)" $((16 << 20))
+	is "writeback: ... and the other" "$(of writeback b)" $((8 << 20))
+	for name in udp-send tcp-send; do
+		near "$name: the group, of what the device moved" "$(of $name a)" "$(of $name device)" 1
+		is "$name: ... and the other has none" "$(of $name b)" 0
+	done
+	# All but acknowledgments that come first and last, and ARP
+	near "tcp-receive: the group, of what the device moved" "$(of tcp-receive b)" "$(of tcp-receive device)" 5
+	# What came when nobody read any more has no owner. iperf3's control is TCP's.
+	near "udp-receive: the group, of datagrams that were read" "$(of udp-receive b)" "$(of udp-receive datagrams)" 5
+	for name in udp-receive tcp-receive; do
+		is "$name: ... and the other group has none" "$(of $name a)" 0
+	done
+	diag "instructions: $(jq -c .cost "$dir/figures.json")"
+}
+
+# left_alone: what doctor and top say, and what is left of the programs
+left_alone() {
+	is "doctor finds nothing wrong" "$(cat "$dir/doctor.status")" 0
+	is "... and says which backend it is" "$(jq -r .backend "$dir/doctor")" bpf
+	is "... and what a patched kernel would add" \
+		"$(jq -r '.findings[] | select(.check == "kernel") | "\(.level) \(.code)"' "$dir/doctor")" 'hint bpf'
+	like "top shows the disk's reader" "$(cat "$dir/top")" '(^|/| )a +- '
+	is "... as JSON, a task that reads" "$(jq '[.rows[]? | select(.io_from_bps > 1000000)] | length > 0' "$dir/top.json")" true
+	is "no program is left" "$(cat "$dir/left")" 0
+	like "another user is told what to type" "$(cat "$dir/user")" 'type: sudo .*stat --seconds 1'
+	like "... by status 77" "$(tail -n 1 "$dir/user")" 'status 77'
+}
