@@ -183,82 +183,84 @@ enum { RUN = 1, CALIBRATE = 2, PROBE = 4, PREDICT = 8, PLOT = 16 };
 #define MEASURES (RUN | CALIBRATE | PROBE)
 
 static const struct subcommand subcommands[] = {
-	{ "run", RUN, "COMMAND beside all combinations; what it is interrupted in goes on when "
-		  "it is called again", true },
-	{ "calibrate", CALIBRATE, "how much the interferers leave; 'run' does it first", false },
-	{ "probe", PROBE, "the probabilistic benchmark: hits against what is expected", false },
-	{ "predict", PREDICT, "how fast with so much cache and bandwidth (bytes a second)", false },
-	{ "plot", PLOT, "curves and surface of what 'run' has measured", false },
+	{ "run", RUN, "run COMMAND beside all combinations of interferers; after an interruption, "
+		  "the same command line goes on", true },
+	{ "calibrate", CALIBRATE, "measure how much the interferers leave; 'run' does this first",
+	  false },
+	{ "probe", PROBE, "compare the cache hits of a benchmark with the expected hits", false },
+	{ "predict", PREDICT, "predict the speed of COMMAND with less cache and bandwidth", false },
+	{ "plot", PLOT, "draw what 'run' has measured", false },
 	{ }
 };
 
 /* --quiet and --verbose mean no harm to any. */
 static const struct command_option options[] = {
 	{ .id = OPT_STORAGE, .name = "storage", .value = "N", .of = MEASURES,
-	  .help = "Up to N CSThr, 0 to 5 (default 5; of probe: 0)." },
+	  .help = "Run up to N CSThr, 0 to 5 (default 5; probe: 0)." },
 	{ .id = OPT_BANDWIDTH, .name = "bandwidth", .value = "N", .of = MEASURES | PREDICT,
-	  .help = "Up to N BWThr, 0 to 3 (default 3; of probe: 0); of predict, bytes a second." },
+	  .help = "Run up to N BWThr, 0 to 3 (default 3; probe: 0). predict: with N bytes a "
+		  "second." },
 	{ .id = OPT_REPS, .name = "reps", .value = "N", .of = RUN,
-	  .help = "Runs of each combination (default 3)." },
+	  .help = "Run each combination N times (default 3)." },
 	{ .id = OPT_PACE, .name = "pace", .value = "RATE", .of = RUN | CALIBRATE,
-	  .help = "A BWThr takes no more than so many bytes a second." },
+	  .help = "Each BWThr takes at most RATE bytes a second." },
 	{ .id = OPT_AXES, .name = "axes", .of = RUN,
-	  .help = "No combinations: one kind at a time." },
+	  .help = "Run one kind of interferer at a time, no combinations." },
 	{ .id = 'o', .name = "output", .value = "FILE", .of = RUN | CALIBRATE | PLOT,
 	  .hint = "; the others have --json", .completes = COMPLETES_FILE,
-	  .help = "Results, JSON (default " ACTIVE_FILE "; calibrate: none); of plot, the "
-		  "picture." },
+	  .help = "Write the results to this file, as JSON (default " ACTIVE_FILE "; calibrate: "
+		  "none). plot: write the picture to it." },
 	{ .id = OPT_FRESH, .name = "fresh", .of = RUN | CALIBRATE,
-	  .help = "Begin anew, whatever is in the file of results." },
+	  .help = "Begin anew, and overwrite the file of results." },
 	{ .id = OPT_CALIBRATION, .name = "calibration", .value = "FILE", .of = RUN,
 	  .completes = COMPLETES_FILE, .help = "Use the calibration of an earlier run." },
 	{ .id = OPT_QUICK, .name = "quick", .of = MEASURES,
-	  .help = "Calibrate in a tenth of the time; probe: in a third." },
+	  .help = "Calibrate in a tenth of the time; probe in a third." },
 	{ .id = OPT_METRIC, .name = "metric", .value = "M", .of = RUN | CALIBRATE | PREDICT | PLOT,
 	  .completes = COMPLETES_WORDS, .words = "time cpu misses",
-	  .help = "time, cpu or misses (default: that of the file, else time)." },
+	  .help = "Compare runs by time, cpu or misses (default: as in the file, else time)." },
 	{ .id = OPT_THRESHOLD, .name = "threshold", .value = "P", .of = RUN,
-	  .help = "Slower is what takes P % longer (default 5)." },
+	  .help = "Call a run slower if it takes P % longer (default 5)." },
 	{ .id = OPT_PROCESSES, .name = "processes", .value = "N", .of = RUN,
-	  .help = "Divide what is used by N (default: as many as COMMAND is)." },
+	  .help = "Divide cache and bandwidth by N processes (default: as many as COMMAND has)." },
 	{ .id = OPT_CORES, .name = "cores", .value = "N", .of = MEASURES,
-	  .help = "Cores of the command (default 1)." },
+	  .help = "Give N cores to COMMAND (default 1)." },
 	{ .id = OPT_CPU, .name = "cpu", .value = "N", .of = MEASURES,
-	  .help = "The command runs on this CPU (default: the last)." },
+	  .help = "Run COMMAND on this CPU (default: the last)." },
 	{ .id = OPT_CACHES, .name = "caches", .value = "L1,L2,L3", .of = MEASURES,
-	  .help = "Sizes of the caches, if the machine does not say the right ones." },
+	  .help = "The sizes of the caches, if the machine reports wrong ones." },
 	{ .id = OPT_MISSES, .name = "misses", .value = "rCODE", .of = MEASURES,
-	  .help = "The event that counts misses of the last cache." },
+	  .help = "Count misses of the last cache by this event." },
 	{ .id = OPT_STRICT, .name = "strict", .of = RUN | CALIBRATE,
-	  .help = "Refuse what takes from both resources at once; calibrate: fail where that is "
-		  "so." },
-	{ .id = OPT_ANY, .name = "any-status", .of = RUN, .help = "COMMAND may fail." },
+	  .help = "Refuse interferers that take from both resources at once. calibrate: fail "
+		  "if one does." },
+	{ .id = OPT_ANY, .name = "any-status", .of = RUN, .help = "Go on if COMMAND fails." },
 	{ .id = OPT_SHOW, .name = "show", .of = RUN,
 	  .help = "Show COMMAND's output; on standard error with --json." },
 	{ .id = OPT_DMA, .name = "dma", .value = "RATE[,RATE]", .of = RUN | PREDICT,
-	  .help = "Run beside devices that move so many bytes a second, too; predict: one rate, "
-		  "of or between those that were run." },
+	  .help = "Run beside devices, too, that move RATE bytes a second. predict: with such "
+		  "devices, at a rate within those that were run." },
 	{ .id = OPT_DISK, .name = "disk", .value = "DEVICE", .of = RUN, .completes = COMPLETES_FILE,
-	  .help = "The disk for --dma: reads and writes with O_DIRECT." },
+	  .help = "Read and write this disk for --dma, with O_DIRECT." },
 	{ .id = OPT_FILE, .name = "file", .value = "FILE", .of = RUN, .completes = COMPLETES_FILE,
-	  .help = "The file for --dma: reads and writes with O_DIRECT." },
+	  .help = "Read and write this file for --dma, with O_DIRECT." },
 	{ .id = OPT_HOST, .name = "host", .value = "ADDRESS", .of = RUN,
-	  .completes = COMPLETES_HOST, .help = "The host for --dma: UDP is sent to it." },
+	  .completes = COMPLETES_HOST, .help = "Send UDP to this host for --dma." },
 	{ .id = OPT_DIRECTION, .name = "direction", .value = "D", .of = RUN,
 	  .completes = COMPLETES_WORDS, .words = "from to",
-	  .help = "from (the device; default) or to it." },
+	  .help = "Move data from the device (the default) or to it." },
 	{ .id = OPT_OVERWRITE, .name = "overwrite", .of = RUN,
-	  .help = "What is on the disk or in the file may be lost." },
+	  .help = "Allow the loss of the data on the disk or in the file." },
 	{ .id = OPT_BUFFER, .name = "buffer", .value = "SIZE", .of = PROBE,
-	  .help = "Probe this size only, more than the last cache." },
+	  .help = "Probe this size only; it must exceed the last cache." },
 	{ .id = OPT_ADDITIONS, .name = "additions", .value = "N", .of = PROBE,
-	  .help = "1, 10, 100 additions after each read (default 1)." },
+	  .help = "Do 1, 10 or 100 additions after each read (default 1)." },
 	{ .id = OPT_MARK, .name = "mark", .value = "COMMAND", .of = PROBE,
 	  .completes = COMPLETES_COMMAND,
 	  .help = "Run sh -c COMMAND before and after each measurement." },
 	{ .id = OPT_LLC, .name = "llc", .value = "SIZE", .of = PREDICT,
 	  .hint = "; the caches' sizes are --caches L1,L2,L3",
-	  .help = "Predict with so much cache." },
+	  .help = "Predict with this much of the last cache." },
 	{ .id = OPT_JSON, .name = "json", .of = MEASURES | PREDICT, .help = "Print JSON." },
 	{ .id = OPT_QUIET, .name = "quiet", .help = "Print no progress." },
 	{ .id = OPT_VERBOSE, .name = "verbose", .help = "Print each step." },
@@ -508,16 +510,17 @@ static int cmd_active(int argc, char **argv)
 
 const struct command command_active = {
 	.name = "active",
-	.summary = "what memory resources an application needs",
+	.summary = "measure how much cache and bandwidth an application needs",
 	.usage = "run [OPTION...] -- COMMAND [ARG...]\n"
 		 "calibrate|probe [OPTION...]\n"
 		 "predict [--llc SIZE] [--bandwidth SIZE] [--dma RATE] [FILE]\n"
 		 "plot -o PICTURE [FILE]",
-	.about = "What does an application need? Takes cache (CSThr) and bandwidth (BWThr) away "
-		  "from it, from other cores, and looks how much slower it gets.",
-	.notes = "SIZE and RATE: bytes; K, M and G are powers of 1024, while what is printed as "
-		  "MB/s and GB/s has powers of 1000. Predicted beyond what was measured is "
-		  "status 1. Interrupted by signal N, it exits with 128 + N.",
+	.about = "How much cache and bandwidth does COMMAND need? Runs interferers on other "
+		  "cores, which take cache (CSThr) or bandwidth (BWThr) away, and measures how "
+		  "much slower COMMAND gets.",
+	.notes = "SIZE and RATE: bytes; K, M and G are powers of 1024. Printed MB/s and GB/s are "
+		  "powers of 1000. predict: the status is 1 if a prediction goes beyond what "
+		  "was measured. After signal N, the status is 128 + N.",
 	.option = options,
 	.sub = subcommands,
 	.main = cmd_active,

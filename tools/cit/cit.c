@@ -146,15 +146,19 @@ enum { LIST = 1, BRANCH = 2, CACHE = 4, IO = 8, SHARED = 16, VERIFY = 32, CURVE 
 #define MEASURES (BRANCH | CACHE | IO | SHARED | VERIFY | CURVE)
 
 static const struct subcommand subcommands[] = {
-	{ "list", LIST, "the names of events", false },
-	{ "branch", BRANCH, "put core events into categories by branch kernels", false },
-	{ "cache", CACHE, "... by loads and stores in buffers of all sizes", false },
-	{ "io", IO, "uncore events by what devices move (--disk, --file, --host)", false },
-	{ "shared", SHARED, "uncore events by what a package's CPUs load and store, up to "
-		  "16", false },
-	{ "verify", VERIFY, "is this event of that category? Status 1 if one is not", false },
-	{ "curve", CURVE, "size (of buffers) or misprediction, of 15 events at the most; unit, "
-		  "block or offset (in buffers), of one", false },
+	{ "list", LIST, "print the names of events", false },
+	{ "branch", BRANCH, "find the categories of core events, by loops with known branches",
+	  false },
+	{ "cache", CACHE, "the same, by loads and stores in buffers of all sizes", false },
+	{ "io", IO, "the same for uncore events, by what devices move (--disk, --file, --host)",
+	  false },
+	{ "shared", SHARED, "the same for uncore events, by what up to 16 CPUs of a package load and "
+		  "store", false },
+	{ "verify", VERIFY, "check that each EVENT is of its CATEGORY; status 1 if one is not",
+	  false },
+	{ "curve", CURVE, "show the counts of EVENTs over KIND: size (of buffers) or "
+		  "misprediction, for up to 15 events; unit, block or offset (in buffers), "
+		  "for one", false },
 	{ }
 };
 
@@ -162,24 +166,24 @@ static const struct command_option options[] = {
 	{ .id = OPT_CPU, .name = "cpu", .value = "N", .of = MEASURES,
 	  .help = "Measure on this CPU (default: the last)." },
 	{ .id = OPT_REPETITIONS, .name = "repetitions", .value = "N", .of = MEASURES,
-	  .help = "Repeat each amount of work so often (default 5)." },
+	  .help = "Repeat each amount of work N times (default 5)." },
 	{ .id = OPT_GROUP, .name = "group", .value = "N", .of = MEASURES,
-	  .help = "Count so many events at once, at the most (default 4)." },
+	  .help = "Count at most N events at once (default 4)." },
 	{ .id = OPT_CACHES, .name = "caches", .value = "L1,L2,L3", .of = MEASURES,
-	  .help = "Sizes of the caches, if the machine does not say the right ones." },
+	  .help = "The sizes of the caches, if the machine reports wrong ones." },
 	{ .id = OPT_UNIT, .name = "unit", .value = "BYTES", .of = CACHE | SHARED | VERIFY | CURVE,
-	  .help = "The distance of loads (default 128)." },
+	  .help = "The distance between two loads, in bytes (default 128)." },
 	{ .id = OPT_DISK, .name = "disk", .value = "DEVICE", .of = IO | VERIFY,
 	  .completes = COMPLETES_FILE,
 	  .help = "Read from this disk; with --overwrite write to it, too." },
 	{ .id = OPT_FILE, .name = "file", .value = "FILE", .of = IO | VERIFY,
 	  .completes = COMPLETES_FILE,
-	  .help = "Read and write this file, which is made and removed; with --overwrite one "
-		  "that is there." },
+	  .help = "Make this file, read and write it, and remove it; with --overwrite, use a "
+		  "file that exists." },
 	{ .id = OPT_HOST, .name = "host", .value = "ADDRESS", .of = IO | VERIFY,
 	  .completes = COMPLETES_HOST, .help = "Send to this address (IPv4)." },
 	{ .id = OPT_OVERWRITE, .name = "overwrite", .of = IO | VERIFY,
-	  .help = "What is on the disk or in the file may be lost." },
+	  .help = "Allow the loss of the data on the disk or in the file." },
 	{ .id = OPT_PROFILE, .name = "profile", .value = "NAME", .of = VERIFY,
 	  .help = "Verify a set of claims; --list has them." },
 	{ .id = OPT_LIST, .name = "list", .of = VERIFY,
@@ -338,16 +342,16 @@ static int cmd_cit(int argc, char **argv)
 
 const struct command command_cit = {
 	.name = "cit",
-	.summary = "what a hardware event really counts",
+	.summary = "find out what a hardware event really counts",
 	.usage = "list [PATTERN]\n"
 		 "branch|cache|io|shared [OPTION...] [EVENT...]\n"
 		 "verify [OPTION...] [--profile NAME]... [EVENT=CATEGORY...]\n"
 		 "curve KIND [OPTION...] EVENT...",
-	.about = "What does a hardware event really count? Runs work of known size and looks at "
-		  "what the event makes of it.",
-	.notes = "EVENT: a name as list has it, rCODE, PMU/term=value,.../, or a pattern that "
-		  "list takes, which is for the cores' events; if it matches none, for those of "
-		  "other PMUs. Without one branch and cache take all of the cores.",
+	.about = "What does a hardware event really count? Runs work of known size, and compares "
+		  "the counts of the event with it.",
+	.notes = "EVENT: a name from 'memio cit list', rCODE, PMU/term=value,.../, or a pattern. "
+		  "A pattern matches events of the cores; if it matches none, events of other "
+		  "PMUs. Without EVENT, branch and cache take all events of the cores.",
 	.option = options,
 	.sub = subcommands,
 	.main = cmd_cit,

@@ -23,8 +23,8 @@ enum { OPT_REPORT = 256, OPT_JSON };
 
 static const struct command_option options[] = {
 	{ .id = OPT_REPORT, .name = "report", .value = "FILE", .completes = COMPLETES_FILE,
-	  .help = "Write what was found to this file, without names of groups, tasks, users or "
-		  "files, so that it can be sent to somebody." },
+	  .help = "Write a report to this file. The report has no names of groups, tasks, users "
+		  "or files, so you can send it to others." },
 	{ .id = OPT_JSON, .name = "json", .help = "Print JSON." },
 	BACKEND_OPTION,
 	{ }
@@ -641,16 +641,14 @@ out:
 
 const struct command command_doctor = {
 	.name = "doctor",
-	.summary = "what is there, what is wrong, and what to do about it",
+	.summary = "check what memio needs on this machine, and say what to do",
 	.usage = "[OPTION...] [GROUP]",
-	.about = "Looks at all that figures and limits need: the kernel, the controller down to "
-		  "GROUP "
-		 "(default: the group that memio runs in), the processor and its counters, DMA "
-		  "that "
-		 "nobody accounts, and tasks that no limit can stop. Says what to do about each.",
-	.notes = "The status is 0 if all works, as far as this machine goes; 1 if something is "
-		  "wrong; "
-		 "77 if the kernel has no memio or no cgroup v2 hierarchy is mounted.",
+	.about = "Checks all that memio's figures and limits need: the kernel, the controller down "
+		 "to GROUP (default: the group in which this command runs), the processor and its "
+		 "counters, DMA that memio does not see, and tasks that no limit can stop. Says "
+		 "what to do if a check finds something.",
+	.notes = "The status is 0 if all that this machine can do works, 1 if something is wrong, "
+		 "and 77 if the kernel has no memio or no cgroup v2 hierarchy is mounted.",
 	.option = options,
 	.arguments = COMPLETES_GROUP,
 	.main = cmd_doctor,

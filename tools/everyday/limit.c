@@ -21,10 +21,10 @@ enum { SHOW = 1, SET = 2, RESET = 4 };
 enum { OPT_JSON = 256, OPT_CSV };
 
 static const struct subcommand subcommands[] = {
-	{ "show", SHOW, "what holds for GROUP, from the groups above it, too; and what can't "
-		  "hold", false },
-	{ "set", SET, "set rates; KEY=max lifts one", false },
-	{ "reset", RESET, "lift all of the group's own limits, or those of KEYs", false },
+	{ "show", SHOW, "show the limits of GROUP and of the groups above it, and which of them "
+		  "cannot hold", false },
+	{ "set", SET, "set limits of GROUP; KEY=max lifts one", false },
+	{ "reset", RESET, "lift all limits of GROUP, or those of KEYs", false },
 	{ }
 };
 
@@ -491,14 +491,13 @@ const struct command command_limit = {
 	.summary = "show and set limits of a group",
 	.usage = "show [OPTION...] GROUP\nset GROUP KEY[.WAY]=RATE...\nreset GROUP [KEY...]",
 	.about = "Shows the limits that hold for a group, also those of the groups above it, "
-		  "and sets "
-		 "the group's own.",
+		 "and sets or lifts limits of the group itself.",
 	.notes = "GROUP: /a/b, a directory below the mount, or a unit of systemd. KEY: total, "
-		  "cpu, io, "
-		 "default (each device that is not named) or a device (eth0, nvme0n1, "
-		 "0000:00:03.0). WAY: bps, all memory (the default); rbps, memory read (send, disk "
-		 "writes); wbps, memory written (receive, disk reads). RATE: bytes a second; K, M "
-		 "and G are powers of 1000, Ki, Mi and Gi of 1024; max is no limit.",
+		 "cpu, io, default (each device without a limit of its own) or a device (eth0, "
+		 "nvme0n1, 0000:00:03.0). WAY: bps, memory read and written (the default); rbps, "
+		 "memory read (send, disk writes); wbps, memory written (receive, disk reads). "
+		 "RATE: bytes a second; K, M and G are powers of 1000, Ki, Mi and Gi of 1024; max "
+		 "is no limit.",
 	.option = options,
 	.sub = subcommands,
 	.arguments = COMPLETES_GROUP,

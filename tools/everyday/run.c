@@ -16,22 +16,22 @@ static const struct command_option options[] = {
 	{ .id = OPT_LIMIT, .name = "limit", .value = "KEY[.WAY]=RATE[,...]",
 	  .completes = COMPLETES_LIMIT,
 	  .help = "Hold the command to these rates. KEY is total, cpu, io, default or a device; "
-		  "WAY "
-		  "is bps, rbps or wbps; RATE is in bytes a second, as 200M or 1Gi. May be "
+		  "WAY is bps, rbps or wbps; RATE is in bytes a second, as 200M or 1Gi. May be "
 		  "repeated." },
-	{ .id = OPT_MIN, .name = "min", .value = "RATE", .help = "Guarantee the command this "
-		  "rate." },
+	{ .id = OPT_MIN, .name = "min", .value = "RATE", .help = "Guarantee the command RATE bytes "
+		  "a second." },
 	{ .id = OPT_WEIGHT, .name = "weight", .value = "N",
-	  .help = "Share what is left by this weight: 1 to 10000." },
+	  .help = "Give the command this weight, 1 to 10000, where groups divide "
+		  "what guarantees leave." },
 	{ .id = OPT_PARENT, .name = "parent", .value = "GROUP", .completes = COMPLETES_GROUP,
-	  .help = "Make the group below this one (default: the root)." },
+	  .help = "Make the command's group below this one (default: the root)." },
 	{ .id = 'o', .name = "output", .value = "FILE", .completes = COMPLETES_FILE,
-	  .help = "Print what it moved to this file, instead of standard error." },
-	{ .id = OPT_JSON, .name = "json", .help = "Print it as JSON." },
-	{ .id = OPT_CSV, .name = "csv", .help = "Print it as comma-separated values, with a "
-		  "header." },
+	  .help = "Print the summary to this file, instead of standard error." },
+	{ .id = OPT_JSON, .name = "json", .help = "Print the summary as JSON." },
+	{ .id = OPT_CSV, .name = "csv", .help = "Print the summary as comma-separated "
+		  "values, with a header." },
 	BACKEND_OPTION,
-	{ .id = OPT_QUIET, .name = "quiet", .help = "Don't print what it moved." },
+	{ .id = OPT_QUIET, .name = "quiet", .help = "Print no summary." },
 	{ }
 };
 
@@ -227,13 +227,12 @@ const struct command command_run = {
 	.summary = "run a command in a group of its own, with limits",
 	.usage = "[--limit KEY=RATE[,...]] [--min RATE] [--weight N] [OPTION...] -- COMMAND "
 		  "[ARG...]",
-	.about = "Runs COMMAND in a group of its own, and prints at the end what COMMAND moved "
-		  "and for "
-		 "how long its limits stopped it. The group is gone then.",
-	.notes = "rbps is memory read: what is sent, and what is written to disks. wbps is memory "
-		 "written: what is received, and what is read from disks. bps is both. 126 and "
-		  "127: "
-		 "COMMAND can't be run, or is not there.",
+	.about = "Runs COMMAND in a group of its own. When COMMAND has ended, prints a summary, and "
+		 "removes the group. The summary says how many bytes COMMAND moved, and for how "
+		 "long its limits stopped it.",
+	.notes = "rbps is memory that is read: packets sent, data written to disks. wbps is memory "
+		 "that is written: packets received, data read from disks. bps is both together. "
+		 "126 and 127: COMMAND cannot be run, or is not there.",
 	.option = options,
 	.arguments = COMPLETES_COMMAND,
 	.runs = true,

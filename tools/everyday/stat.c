@@ -27,23 +27,23 @@ enum {
 
 static const struct command_option options[] = {
 	{ .id = 'I', .name = "interval", .value = "MS",
-	  .help = "Print rates of each interval of so many milliseconds, 10 at least." },
-	{ .id = 'n', .name = "count", .value = "N", .help = "End after so many intervals." },
+	  .help = "Print rates each MS milliseconds, 10 at least." },
+	{ .id = 'n', .name = "count", .value = "N", .help = "End after N intervals." },
 	{ .id = OPT_SECONDS, .name = "seconds", .value = "S",
-	  .help = "End after so many seconds. Without COMMAND and without this, Ctrl-C ends it." },
+	  .help = "End after S seconds. Without this and without COMMAND, Ctrl-C ends it." },
 	{ .id = OPT_CGROUP, .name = "cgroup", .value = "GROUP", .completes = COMPLETES_GROUP,
-	  .help = "Figures of this group with the groups below it: a path in the hierarchy, "
+	  .help = "Count this group with the groups below it: a path in the hierarchy, "
 		  "a directory below its mount, or a unit of systemd. May be repeated." },
 	{ .id = OPT_PID, .name = "pid", .value = "PID", .completes = COMPLETES_PID,
-	  .help = "Figures of this process, with all its threads. May be repeated." },
+	  .help = "Count this process, with all its threads. May be repeated." },
 	{ .id = OPT_DEVICE, .name = "device", .value = "DEVICE", .completes = COMPLETES_DEVICE,
-	  .help = "Figures of this device: an interface, a disk or a bus name. May be repeated." },
+	  .help = "Count this device: an interface, a disk or a bus name. May be repeated." },
 	{ .id = OPT_PARENT, .name = "parent", .value = "GROUP", .completes = COMPLETES_GROUP,
 	  .help = "Make the group for COMMAND below this one (default: the root)." },
 	BACKEND_OPTION,
 	{ .id = 'o', .name = "output", .value = "FILE", .completes = COMPLETES_FILE,
-	  .help = "Print to this file. Otherwise it is standard output, or standard error if "
-		  "COMMAND runs." },
+	  .help = "Print to this file. The default is standard output, and standard error with "
+		  "COMMAND." },
 	{ .id = OPT_CSV, .name = "csv", .help = "Print comma-separated values, with a header." },
 	{ .id = OPT_JSON, .name = "json", .help = "Print JSON, an object for each interval." },
 	{ }
@@ -487,16 +487,15 @@ out:
 
 const struct command command_stat = {
 	.name = "stat",
-	.summary = "what was moved, by groups, processes or devices, in some time",
+	.summary = "count the bytes that groups, processes, devices or a command move",
 	.usage = "[OPTION...] [--cgroup GROUP|--pid PID|--device DEVICE]...\n"
 		 "[OPTION...] [--cgroup GROUP|--pid PID|--device DEVICE]... -- COMMAND [ARG...]",
 	.about = "Counts the bytes that devices move, and the bytes of memory that are read and "
-		 "written for them and for the CPUs, until COMMAND ends, the time is over, or "
-		 "Ctrl-C. Without a group, process or device it counts COMMAND, in a group of its "
-		 "own; without COMMAND the whole machine.",
-	.notes = "to dev, from dev: bytes to and from devices. mem rd, mem wr: bytes of memory. "
-		  "Units "
-		 "are powers of 1000.",
+		 "written for devices and for CPUs. Counts until COMMAND ends, the time is over, "
+		 "or Ctrl-C. Without a group, process or device it counts COMMAND, in a group of "
+		 "its own. Without all of these it counts the whole machine.",
+	.notes = "to dev, from dev: bytes to and from devices. mem rd, mem wr: bytes read from "
+		 "and written to DRAM. Units are powers of 1000.",
 	.option = options,
 	.arguments = COMPLETES_COMMAND,
 	.runs = true,

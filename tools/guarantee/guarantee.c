@@ -30,24 +30,24 @@ enum {
 
 static const struct command_option options[] = {
 	{ .id = OPT_SECONDS, .name = "seconds", .value = "N",
-	  .help = "Measure each of the 5 patterns for so long: 0.1 to 3600 (default 2)." },
+	  .help = "Measure each of the 5 patterns for N seconds: 0.1 to 3600 (default 2)." },
 	{ .id = OPT_MARGIN, .name = "margin", .value = "PERCENT",
-	  .help = "Take off so much, 0 to 99 (default 10)." },
+	  .help = "Subtract PERCENT of the result, 0 to 99 (default 10)." },
 	{ .id = OPT_CORES, .name = "cores", .value = "N",
-	  .help = "Run on so many cores of each package (default: all)." },
+	  .help = "Run on N cores of each package (default: all)." },
 	{ .id = OPT_BUFFER, .name = "buffer", .value = "SIZE",
-	  .help = "The buffer of each thread, a power of two; K, M and G are powers of 1024 "
-		  "(default: all together 16 times what the caches hold)." },
+	  .help = "Give each thread a buffer of SIZE, a power of two; K, M and G are powers of "
+		  "1024 (default: all buffers together are 16 times as large as the caches)." },
 	{ .id = OPT_CACHES, .name = "caches", .value = "L1,L2,L3",
-	  .help = "Sizes of the caches, if the machine does not say the right ones." },
+	  .help = "The sizes of the caches, if the machine reports wrong ones." },
 	{ .id = OPT_MARK, .name = "mark", .value = "COMMAND", .completes = COMPLETES_COMMAND,
-	  .help = "Run sh -c COMMAND before and after each pattern is measured." },
+	  .help = "Run sh -c COMMAND before and after each pattern." },
 	{ .id = OPT_SET, .name = "set",
-	  .help = "Set it; that takes root and a kernel with memio. On a terminal, memio asks "
-		  "first, as it loads all cores." },
+	  .help = "Write the result to guaranteed_bps. Needs root and a kernel with memio. On a "
+		  "terminal memio asks first, as the measurement loads all cores." },
 	{ .id = 'y', .name = "yes", .help = "Don't ask." },
 	{ .id = OPT_FORCE, .name = "force",
-	  .help = "Set it although the measurement was warned of." },
+	  .help = "Write the result although there were warnings." },
 	{ .id = OPT_QUIET, .name = "quiet", .help = "Print no progress." },
 	{ .id = OPT_JSON, .name = "json", .help = "Print JSON instead of a table." },
 	{ }
@@ -467,13 +467,13 @@ static int cmd_guarantee(int argc, char **argv)
 
 const struct command command_guarantee = {
 	.name = "guarantee",
-	.summary = "what the memory gives, whatever is asked of it",
+	.summary = "measure the bandwidth that the memory gives in the worst case",
 	.usage = "[OPTION...]",
-	.about = "What does the memory of each package give, whatever is asked of it? Runs "
-		  "patterns that a DRAM likes more and less on all cores at once; the least that they get, "
-		  "less a margin, is what " GUARANTEED " may be set to.",
-	.notes = "What is printed as GB/s has powers of 1000. Interrupted by signal N, it exits "
-		  "with 128 + N.",
+	.about = "How much bandwidth does the memory of each package give in the worst case? "
+		  "Runs patterns of accesses on all cores at once, some of which are slow for "
+		  "DRAM. The result is the lowest bandwidth of all patterns, less a margin, a "
+		  "value for " GUARANTEED ".",
+	.notes = "Printed GB/s are powers of 1000. After signal N, the status is 128 + N.",
 	.option = options,
 	.main = cmd_guarantee,
 };

@@ -19,7 +19,7 @@ static void usage(FILE *to, const struct command *const *list)
 	fprintf(to, "usage: memio%s%s COMMAND [ARG...]\n\nCommands:\n", space, command_name);
 	for (; *list; list++)
 		fprintf(to, "  %-10s %s\n", (*list)->name, (*list)->summary);
-	fprintf(to, "\n'memio%s%s COMMAND --help' tells about one of them.\n", space,
+	fprintf(to, "\n'memio%s%s COMMAND --help' describes one command.\n", space,
 		command_name);
 }
 

@@ -269,32 +269,32 @@ static int run_live(struct feed *f, struct settings *set, struct model *o)
 enum { OPT_JSON = 256, OPT_CSV, OPT_ASCII, OPT_ROOT, OPT_BACKEND };
 
 static const struct command_option option_rows[] = {
-	{ 'b', "batch", .help = "Print tables, on a terminal too." },
+	{ 'b', "batch", .help = "Print one table after the other, on a terminal, too." },
 	{ 'n', "samples", "N", .help = "End after N tables." },
 	{ 'I', "interval", "MS",
 	  .help = "Time between samples, 50 to 3600000; the default is 1000." },
-	{ 'v', "view", "WHAT", .help = "groups (the default), tasks or devices.",
+	{ 'v', "view", "WHAT", .help = "Show groups (the default), tasks or devices.",
 	  .completes = COMPLETES_WORDS, .words = "groups tasks devices" },
 	{ 's', "sort", "COLUMN",
-	  .help = "name, to, from, read, write, cpus, share (the default), limit or stopped. The largest comes first.",
+	  .help = "Sort by name, to, from, read, write, cpus, share (the default), limit or stopped. The largest comes first.",
 	  .completes = COMPLETES_WORDS,
 	  .words = "name to from read write cpus share limit stopped" },
-	{ 'r', "reverse", .help = "The smallest comes first." },
+	{ 'r', "reverse", .help = "Reverse the order: the smallest comes first." },
 	{ 'f', "filter", "TEXT",
-	  .help = "Only rows with TEXT in their names, and the groups above them. Case does not matter." },
+	  .help = "Show only rows with TEXT in their names, and the groups above them. Case does not matter." },
 	{ 'i', "idle", .help = "Show tasks that move nothing, too." },
 	{ 'B', "busy", .help = "Show no group or device that moves nothing." },
 	{ 'G', "cgroup", "GROUP",
-	  .help = "Only GROUP and the groups below it: /a/b, a path below the mount, or a unit, as foo.service.",
+	  .help = "Show only GROUP and the groups below it: /a/b, a path below the mount, or a unit of systemd, as foo.service.",
 	  .completes = COMPLETES_GROUP },
-	{ OPT_JSON, "json", .help = "Print an object a line for each sample." },
-	{ OPT_CSV, "csv", .help = "Print a line for each row of each sample." },
+	{ OPT_JSON, "json", .help = "Print a JSON object for each sample, each in one line." },
+	{ OPT_CSV, "csv", .help = "Print comma-separated values: a line for each row of each sample." },
 	{ OPT_ASCII, "ascii", .help = "Print no characters beyond ASCII." },
 	{ OPT_BACKEND, "backend", "WHICH",
 	  .help = "Take figures from the files of a kernel with memio (kernel), or count IO bytes by BPF programs, which need root (bpf). The default, auto, takes the kernel's if they are there.",
 	  .completes = COMPLETES_WORDS, .words = "auto kernel bpf" },
 	{ OPT_ROOT, "root", "DIR",
-	  .help = "Read DIR/proc and DIR/sys, as of a container's host. If there is DIR/0, it is a recording: DIR/0, DIR/1 and so on have copies of these, one for each sample, and perhaps a file time_ns: when it was taken.",
+	  .help = "Read DIR/proc and DIR/sys instead of /proc and /sys. If there is DIR/0, DIR is a recording: DIR/0, DIR/1 and so on have copies of proc and sys, one for each sample, and can have a file time_ns with the time of the sample.",
 	  .completes = COMPLETES_FILE },
 	{ .name = NULL }
 };
@@ -476,9 +476,9 @@ static int cmd_top(int argc, char **argv)
 
 const struct command command_top = {
 	.name = "top",
-	.summary = "which group, task or device moves how many bytes, live",
+	.summary = "show live how many bytes each group, task or device moves",
 	.usage = "[OPTION]...",
-	.about = "Takes a sample once a second, and shows how many bytes each group, task or device moved to and from memory: on a terminal live, where '?' tells of keys; else as tables.",
+	.about = "Takes a sample once a second, and shows how many bytes each group, task or device moves to and from memory. On a terminal the table is painted anew for each sample, and the key '?' lists the keys; elsewhere one table follows the other.",
 	.option = option_rows,
 	.main = cmd_top,
 };

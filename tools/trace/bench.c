@@ -365,9 +365,9 @@ enum { OPT_SECONDS = 300, OPT_DUMP };
 
 static const struct command_option options[] = {
 	{ .id = OPT_SECONDS, .name = "seconds", .value = "S",
-	  .help = "Take so long for each trace and direction [0.1]." },
+	  .help = "Take S seconds for each trace and direction [0.1]." },
 	{ .id = OPT_DUMP, .name = "dump", .value = "DIR", .completes = COMPLETES_FILE,
-	  .help = "Write the words as files there, for others to measure." },
+	  .help = "Write the words as files into DIR, for other tools to measure." },
 	{ }
 };
 
@@ -423,9 +423,9 @@ out:
 
 const struct command trace_bench = {
 	.name = "bench",
-	.summary = "how well and how fast blocks are compressed here",
+	.summary = "measure how well and how fast traces are compressed",
 	.usage = "[OPTION...] [FILE...]",
-	.about = "Compresses and decompresses traces: those of FILEs, or, without, memory accesses of its own that it times, and some drawn at random. Percentages are of the 32-bit words; rates in million records by second of processor time, medians.",
+	.about = "Compresses and decompresses the traces in FILEs. Without FILEs it takes memory accesses of its own, and random ones. Percentages are of the size of the 32-bit words. Rates are medians, in million records a second of processor time.",
 	.option = options,
 	.arguments = COMPLETES_FILE,
 	.main = cmd_bench,

@@ -65,7 +65,7 @@ enum { OPT_JSON = 300, OPT_CSV };
 
 static const struct command_option options[] = {
 	{ .id = OPT_CSV, .name = "csv", .help = "Print CSV with a header; this is the default." },
-	{ .id = OPT_JSON, .name = "json", .help = "Print JSON, an object a line." },
+	{ .id = OPT_JSON, .name = "json", .help = "Print JSON, one object in each line." },
 	FILTER_OPTIONS,
 	{ }
 };
@@ -114,10 +114,10 @@ out:
 
 const struct command trace_export = {
 	.name = "export",
-	.summary = "every record, as CSV or JSON lines",
+	.summary = "print every record, as CSV or JSON lines",
 	.usage = "[OPTION...] [FILE]",
-	.about = "A line for each record of FILE [" TRACE_FILE "], switch and loss: when (TSC, and nanoseconds of CLOCK_MONOTONIC), which CPU and task, how many events.",
-	.notes = "The status is 1 if FILE is not whole; what is left of it is exported.",
+	.about = "Prints a line for each record, switch of tasks and loss in FILE [" TRACE_FILE "]: the time (TSC, and nanoseconds of CLOCK_MONOTONIC), the CPU, the task, and the number of events.",
+	.notes = "If FILE is damaged, the command prints what it can read, and the status is 1.",
 	.option = options,
 	.arguments = COMPLETES_FILE,
 	.main = cmd_export,

@@ -37,12 +37,13 @@ const char *filter_text(const struct filter *f, char *text, size_t size);
 /* FILTER_OPTIONS: rows of the table of options */
 #define FILTER_OPTIONS \
 	{ .id = 'p', .name = "pid", .value = "PID[,...]", .completes = COMPLETES_PID, \
-	  .help = "Only of these processes, all their threads." }, \
+	  .help = "Take only these processes, with all their threads." }, \
 	{ .id = 't', .name = "tid", .value = "TID[,...]", \
-	  .help = "Only of these threads." }, \
+	  .help = "Take only these threads." }, \
 	{ .id = FILTER_CGROUP, .name = "cgroup", .value = "GROUP", .completes = COMPLETES_FILE, \
-	  .help = "Only of this group, a directory, and of those in it now; or its id." }, \
+	  .help = "Take only tasks of this group (a directory, or the group's id) and of the " \
+		  "groups in it now." }, \
 	{ .id = 'C', .name = "cpu", .value = "LIST", \
-	  .help = "Only of these CPUs, as in 0,4-7." }
+	  .help = "Take only these CPUs, as in 0,4-7." }
 
 #endif /* MEMIO_TRACE_FILTER_H */

@@ -233,15 +233,16 @@ enum { OPT_BIN = 300, OPT_TERMINAL, OPT_BY, OPT_TOP };
 
 static const struct command_option options[] = {
 	{ .id = 'o', .name = "output", .value = "PICTURE", .completes = COMPLETES_FILE,
-	  .help = "Draw to this file; the end of its name tells SVG from PNG." },
-	{ .id = OPT_TERMINAL, .name = "terminal", .help = "Draw characters, here; without "
-		  "gnuplot." },
+	  .help = "Draw to this file: SVG or PNG, as its name ends." },
+	{ .id = OPT_TERMINAL, .name = "terminal", .help = "Draw with characters, on the "
+		  "terminal, without gnuplot." },
 	{ .id = OPT_BIN, .name = "bin-us", .value = "N",
-	  .help = "Draw bins of N us [some 600, or 72, for all of it]." },
+	  .help = "Draw bins of N microseconds [600 bins for the whole trace; 72 on the "
+		  "terminal]." },
 	{ .id = OPT_BY, .name = "by", .value = "task|cpu", .completes = COMPLETES_WORDS,
-	  .words = "task cpu", .help = "Draw a line for each of these [task]." },
+	  .words = "task cpu", .help = "Draw a line for each task or for each CPU [task]." },
 	{ .id = OPT_TOP, .name = "top", .value = "N",
-	  .help = "Draw N of them at most, and the others together [8]." },
+	  .help = "Draw lines for the N largest, and one for all others [8]." },
 	FILTER_OPTIONS,
 	{ }
 };
@@ -310,9 +311,9 @@ const struct command trace_plot = {
 	.name = "plot",
 	.summary = "draw bandwidth over time, as SVG or PNG or on the terminal",
 	.usage = "[OPTION...] -o PICTURE.svg|PICTURE.png [FILE]\n[OPTION...] --terminal [FILE]",
-	.about = "Draws the bandwidth over time of FILE [" TRACE_FILE "], with gnuplot; on the "
-		  "terminal, all that is chosen together.",
-	.notes = "The status is 1 if FILE is not whole; what is left of it is drawn.",
+	.about = "Draws the bandwidth over time of FILE [" TRACE_FILE "], with gnuplot. On the "
+		  "terminal it draws the sum of the chosen tasks and CPUs.",
+	.notes = "If FILE is damaged, the command draws what it can read, and the status is 1.",
 	.option = options,
 	.arguments = COMPLETES_FILE,
 	.main = cmd_plot,

@@ -643,10 +643,10 @@ static const struct command_option options[] = {
 	{ .id = 'o', .name = "output", .value = "FILE", .completes = COMPLETES_FILE,
 	  .help = "Write to this file [" TRACE_FILE "]." },
 	{ .id = OPT_RING, .name = "ring", .value = "FILE", .completes = COMPLETES_FILE,
-	  .help = "Read this ring; may be repeated [" RINGS "]." },
-	{ .id = OPT_SECONDS, .name = "seconds", .value = "S", .help = "Record for so long." },
+	  .help = "Read this ring of the kernel; may be repeated [" RINGS "]." },
+	{ .id = OPT_SECONDS, .name = "seconds", .value = "S", .help = "End after S seconds." },
 	{ .id = OPT_PRIORITY, .name = "priority", .value = "N",
-	  .help = "Run at this priority of SCHED_FIFO; 0: as an ordinary task [1]." },
+	  .help = "Record at this priority of SCHED_FIFO; 0: as an ordinary task [1]." },
 	{ .id = 'q', .name = "quiet", .help = "Print no statistics at the end." },
 	FILTER_OPTIONS,
 	{ }
@@ -728,8 +728,9 @@ const struct command trace_record = {
 	.name = "record",
 	.summary = "write the kernel's traces to a file",
 	.usage = "[OPTION...] [-- COMMAND [ARG...]]",
-	.about = "Writes the kernel's traces to a file until COMMAND ends (everything that runs "
-		  "meanwhile is traced), or Ctrl-C, or the time is over, or the kernel stops.",
+	.about = "Writes the kernel's traces to a file until COMMAND ends, the time is over, "
+		  "Ctrl-C, or the kernel stops tracing. The traces have all tasks that run "
+		  "meanwhile.",
 	.option = options,
 	.arguments = COMPLETES_COMMAND,
 	.runs = true,

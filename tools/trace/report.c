@@ -223,11 +223,11 @@ enum { OPT_BIN = 300, OPT_JSON, OPT_CSV };
 
 static const struct command_option options[] = {
 	{ .id = OPT_BIN, .name = "bin-us", .value = "N",
-	  .help = "Report over time, too, in bins of N us." },
+	  .help = "Show figures over time, too, in bins of N microseconds." },
 	{ .id = OPT_JSON, .name = "json",
-	  .help = "Print all of it as JSON, bins (of 10 ms) included." },
+	  .help = "Print JSON, with the bins (of 10 ms unless --bin-us says otherwise)." },
 	{ .id = OPT_CSV, .name = "csv",
-	  .help = "Print the bins (of 10 ms) as CSV; those without events are left out." },
+	  .help = "Print the bins as CSV, without those that have no events." },
 	FILTER_OPTIONS,
 	{ }
 };
@@ -283,12 +283,12 @@ out:
 
 const struct command trace_report = {
 	.name = "report",
-	.summary = "events and bandwidth over time, by task and CPU",
+	.summary = "show events and bandwidth over time, by task and CPU",
 	.usage = "[OPTION...] [FILE]",
-	.about = "What CPUs and tasks did in FILE [" TRACE_FILE "]: records of the trace, the "
-		  "events they stand for, and bandwidth: events x the bytes that each stands "
-		  "for (64 for misses; none for others, which show no bandwidth) by the time.",
-	.notes = "The status is 1 if FILE is not whole; what is left of it is reported.",
+	.about = "Shows what CPUs and tasks did in FILE [" TRACE_FILE "]: records of the trace, "
+		  "the events that the records stand for, and bandwidth. Bandwidth is events, "
+		  "times 64 bytes for each miss, by the time; other events have none.",
+	.notes = "If FILE is damaged, the command shows what it can read, and the status is 1.",
 	.option = options,
 	.arguments = COMPLETES_FILE,
 	.main = cmd_report,
