@@ -24,17 +24,21 @@ debian_vm() {
 	version=$(cat "$kernel/version")
 }
 
-# cases_in DIR [OPTION]...: runs them all in one machine
+# cases_in NAME DIR [OPTION]...: runs them all in one machine. Their figures stay in build/more/unpatched,
+# for ci/more.d/unpatched-results.
 cases_in() {
-	local dir=$1
-	shift
+	local name=$1 dir=$2
+	shift 2
 
 	mkdir -p "$dir"
 	run_is "the cases run" 0 "$memio_top/ci/vm" "$@" --nvme 4G --net e1000e --peer 'iperf3 -s -D >/dev/null' \
 		--ledger "$dir/ledger" --out "$dir" -- \
 		bash "$memio_top/ci/tests/guest/unpatched" "$("$memio_top/ci/tools")/memio" "$dir"
 	[ "$status" = 0 ] || diag "$(tail -n 20 "$tmp/.err")"
+	[ "$status" = 0 ] || return 0
 	"$memio_top/ci/more.d/unpatched-figures" "$dir" >"$dir/figures.json"
+	mkdir -p "$memio_top/build/more/unpatched"
+	cp "$dir/figures.json" "$memio_top/build/more/unpatched/$name.json"
 }
 
 # of CASE KEY: a figure of the run in $dir
