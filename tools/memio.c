@@ -21,6 +21,7 @@ const struct command *const commands[] = {
 	&command_run,
 	&command_limit,
 	&command_doctor,
+	&command_enable,
 	&command_export,
 	&command_trace,
 	&command_cit,

@@ -3,7 +3,8 @@
  * What one types every day: memio stat, limit, run and doctor. They are made of libmemio and of
  *
  *	figures.c	figures -> a table, CSV, JSON
- *	group.c		a group of one's own, for a command
+ *	group.c		a group of one's own, for a command: in cgroupfs, or
+ *	scope.c		by systemd
  *
  * MEMIO_ROOT, in the environment, is the directory that has proc/ and sys/: recorded trees
  * test the commands that only read.
@@ -74,25 +75,29 @@ void figures_csv_head(FILE *to);
 void figures_csv(struct memio *m, const struct figures *f, FILE *to);
 json_t *figures_json(struct memio *m, const struct figures *f);
 
-/* ---- a group of one's own (group.c) ---- */
+/* ---- a group of one's own (group.c, scope.c) ---- */
 
 /**
  * struct own_group - while a command runs in it
  * @path:	in the hierarchy; NULL: the command stays where memio is
  * @pid:	the command's process
- * @guard:	the pipe of the process that removes the group if this one is killed
+ * @guard:	the pipe of the process that removes the group if this one is killed; or of @keeper
+ * @keeper:	a scope: the process that holds it
+ * @go, @failed: a scope: pipes of the process that waits until it may become the command
  */
 struct own_group {
 	char *path;
-	pid_t pid;
-	int guard;
+	pid_t pid, keeper;
+	int guard, go, failed;
 };
 
+#define NO_GROUP	{ .guard = -1, .go = -1, .failed = -1 }
+
 /*
- * own_group_make: below the group @parent, with the controller; an empty one. A STATUS_, after a
- * complaint with the line to type
+ * own_group_make: below the group @parent, with the controller; for the command @argv, which does not
+ * run yet. A STATUS_, after a complaint with the line to type
  */
-int own_group_make(struct memio *m, const char *parent, struct own_group *g);
+int own_group_make(struct memio *m, const char *parent, char **argv, struct own_group *g);
 /* own_group_start: the command; 0, or STATUS_NOT_RUN, STATUS_NO_SUCH, STATUS_FAILED */
 int own_group_start(struct memio *m, struct own_group *g, char **argv);
 /*
@@ -102,5 +107,17 @@ int own_group_start(struct memio *m, struct own_group *g, char **argv);
 bool own_group_wait(struct own_group *g, uint64_t ns, int *status);
 /* own_group_remove: what is still in it goes to where this process is */
 void own_group_remove(struct memio *m, struct own_group *g);
+
+/* group_enable: the controller reaches the groups below @parent; if not, that is written. A STATUS_ */
+int group_enable(struct memio *m, const char *parent);
+
+/* scope_wanted: systemd has the hierarchy, and @parent is its root or a slice */
+bool scope_wanted(struct memio *m, const char *parent);
+/* scope_make: a STATUS_, after a complaint; whatever it is, scope_end() is to follow */
+int scope_make(struct memio *m, const char *parent, char **argv, struct own_group *g);
+/* scope_start: lets the command go; 0, or the error of exec, or a negative one */
+int scope_start(struct own_group *g);
+/* scope_end: its processes end */
+void scope_end(struct own_group *g);
 
 #endif /* MEMIO_EVERYDAY_H */

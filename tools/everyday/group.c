@@ -5,7 +5,8 @@
  * The group is made in cgroupfs. The command's process enters it before it becomes the command.
  * When the command has ended, processes that it left behind go to the group that memio is in, where
  * they would be without it, and the group is removed. Another process, the guard, does the same if
- * memio is killed: it waits at a pipe that closes then, until the group is empty.
+ * memio is killed: it waits at a pipe that closes then, until the group is empty. Where systemd has the
+ * hierarchy, scope.c gets the group from it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,47 +41,83 @@ static char *file_of(struct memio *m, const char *group, const char *file)
 			*file ? "/" : "", file) < 0 ? NULL : path;
 }
 
-/* The controller reaches the groups below @parent; who may, has it reach them. */
-static int enable(struct memio *m, const char *parent)
+/* Has @group hand the controller on, unless it does. */
+static int hand_on(struct memio *m, const char *group, const char *parent)
 {
-	char *all, *lacks, *file;
-	int status = STATUS_OK;
-	bool good;
+	int status = STATUS_OK, enables = memio_group_enables(m, group);
+	char *file;
+
+	if (enables > 0)
+		return STATUS_OK;
+	if (enables < 0)
+		return everyday_status(m, enables, group);
+	file = file_of(m, group, "cgroup.subtree_control");
+	if (file && write_file(file, "+memio")) {
+		complain("the controller memio is now enabled below %s; to take that back: echo -memio >%s",
+			 group, file);
+	} else {
+		status = STATUS_UNABLE;
+		if (errno == EBUSY)
+			complain("processes are in %s itself, so no controller can be enabled below it; another group can be named",
+				 group);
+		else
+			complain("the controller memio does not reach the groups below %s, and this user can't enable it (%s). As root: memio enable %s",
+				 group, strerror(errno), parent);
+	}
+	free(file);
+	return status;
+}
+
+/* "/", "/a", "/a/b": each hands it on. */
+int group_enable(struct memio *m, const char *parent)
+{
+	char *at, *slash;
+	int status;
 
 	/* BPF programs count all groups. */
 	if (!strcmp(memio_backend(m), "bpf"))
 		return STATUS_OK;
-	/* As of a group below it, of which the last name does not matter */
-	if (asprintf(&all, "%s/x", strcmp(parent, "/") ? parent : "") < 0)
-		return STATUS_FAILED;
-	while (status == STATUS_OK && memio_group_lacks(m, all, &lacks) == 1) {
-		file = file_of(m, lacks, "cgroup.subtree_control");
-		good = file && write_file(file, "+memio");
-		if (good)
-			complain("the controller memio is now enabled below %s; to take that back: echo -memio >%s",
-				 lacks, file);
-		else if (errno == EBUSY)
-			complain("processes are in %s itself, so no controller can be enabled below it; --parent names another group",
-				 lacks);
-		else
-			complain("the controller memio does not reach the groups below %s, and this user can't enable it (%s). As root: echo +memio >%s",
-				 lacks, strerror(errno), file ?: "");
-		if (!good)
-			status = STATUS_UNABLE;
-		free(file);
-		free(lacks);
+	at = slash = strdup(parent);
+	status = at ? hand_on(m, "/", parent) : STATUS_FAILED;
+
+	while (status == STATUS_OK && slash && slash[1]) {
+		slash = strchr(slash + 1, '/');
+		if (slash)
+			*slash = '\0';
+		status = hand_on(m, at, parent);
+		if (slash)
+			*slash = '/';
 	}
-	free(all);
+	free(at);
 	return status;
 }
 
-int own_group_make(struct memio *m, const char *parent, struct own_group *g)
+static int make_scope(struct memio *m, const char *parent, char **argv, struct own_group *g)
+{
+	int status = scope_make(m, parent, argv, g);
+	char *above;
+
+	if (status != STATUS_OK)
+		return status;
+	above = strdup(g->path);
+	if (!above)
+		return STATUS_FAILED;
+	*strrchr(above, '/') = '\0';
+	status = group_enable(m, *above ? above : "/");
+	free(above);
+	return status;
+}
+
+int own_group_make(struct memio *m, const char *parent, char **argv, struct own_group *g)
 {
 	static unsigned int number;
-	int status = enable(m, parent);
+	int status;
 	char *path;
 
-	*g = (struct own_group) { .guard = -1 };
+	if (scope_wanted(m, parent))
+		return make_scope(m, parent, argv, g);
+	*g = (struct own_group) NO_GROUP;
+	status = group_enable(m, parent);
 	if (status != STATUS_OK)
 		return status;
 	do {
@@ -120,7 +157,8 @@ static bool is_empty(struct memio *m, const char *group)
 
 struct mover {
 	char *to;
-	unsigned int n;
+	pid_t keeper;
+	unsigned int n, stay;
 };
 
 static int move_one(pid_t pid, void *arg)
@@ -128,22 +166,67 @@ static int move_one(pid_t pid, void *arg)
 	struct mover *mover = arg;
 	char text[16];
 
+	if (pid == mover->keeper)
+		return 0;
 	snprintf(text, sizeof(text), "%d", pid);
-	mover->n += write_file(mover->to, text);
+	if (write_file(mover->to, text))
+		mover->n++;
+	else
+		mover->stay++;
 	return 0;
+}
+
+/* The group that this process is in: what a command leaves behind goes there. */
+static void home_of(struct memio *m, char *home, size_t size)
+{
+	struct memio_task task;
+
+	snprintf(home, size, "/");
+	if (!memio_task_info(m, getpid(), 0, true, &task) && *task.group)
+		snprintf(home, size, "%s", task.group);
+}
+
+/*
+ * systemd removes a scope when its last process has gone. What is left behind can stay, where this user
+ * may not take it out; it is still under the scope's limits then.
+ */
+static void remove_scope(struct memio *m, struct own_group *g)
+{
+	const struct timespec pause = { .tv_nsec = 5000000 };
+	char *path = g->path ? file_of(m, g->path, "") : NULL, home[4096];
+	struct mover mover = { .keeper = g->keeper };
+	int i;
+
+	if (path) {
+		home_of(m, home, sizeof(home));
+		mover.to = file_of(m, home, "cgroup.procs");
+		/* What has just been killed is there for a moment. */
+		nanosleep(&pause, NULL);
+		memio_group_tasks(m, g->path, false, move_one, &mover);
+	}
+	scope_end(g);
+	if (mover.n)
+		complain("%u processes that the command left behind are in the group %s now", mover.n, home);
+	if (mover.stay)
+		complain("%u processes that the command left behind stay in the group %s, with its limits",
+			 mover.stay, g->path);
+	for (i = 0; path && !mover.stay && i < 1000 && !access(path, F_OK); i++)
+		nanosleep(&pause, NULL);
+	if (path && !mover.stay && !access(path, F_OK))
+		complain("the group %s is still there: systemctl stop %s", g->path, strrchr(g->path, '/') + 1);
+	free(mover.to);
+	free(path);
 }
 
 /* @say: processes that were left behind */
 static void remove_group(struct memio *m, const char *group, bool say)
 {
 	const struct timespec pause = { .tv_nsec = 2000000 };
-	char *path = file_of(m, group, ""), home[4096] = "/";
+	char *path = file_of(m, group, ""), home[4096];
 	struct mover mover = { 0 };
-	struct memio_task task;
 	int i;
 
-	if (!memio_task_info(m, getpid(), 0, true, &task) && *task.group)
-		snprintf(home, sizeof(home), "%s", task.group);
+	home_of(m, home, sizeof(home));
 	mover.to = file_of(m, home, "cgroup.procs");
 	/* A process that has just ended is there for a moment. */
 	for (i = 0; i < 1000 && path && rmdir(path) && errno == EBUSY; i++) {
@@ -162,6 +245,12 @@ static void remove_group(struct memio *m, const char *group, bool say)
 
 void own_group_remove(struct memio *m, struct own_group *g)
 {
+	if (g->keeper) {
+		remove_scope(m, g);
+		free(g->path);
+		g->path = NULL;
+		return;
+	}
 	if (!g->path)
 		return;
 	remove_group(m, g->path, true);
@@ -244,9 +333,13 @@ int own_group_start(struct memio *m, struct own_group *g, char **argv)
 	sigset_t before;
 	int end[2], err = 0;
 
-	if (g->path)
+	if (g->path && !g->keeper)
 		guard(m, g);
 	block(&before);
+	if (g->keeper) {
+		err = scope_start(g);
+		goto started;
+	}
 	if ((g->path && !procs) || pipe2(end, O_CLOEXEC)) {
 		complain_errno("no pipe");
 		free(procs);
@@ -271,6 +364,7 @@ int own_group_start(struct memio *m, struct own_group *g, char **argv)
 	if (g->pid < 0 || read(end[0], &err, sizeof(err)) <= 0)
 		err = g->pid < 0 ? -errno : 0;
 	close(end[0]);
+started:
 	if (!err)
 		return STATUS_OK;
 	if (g->pid > 0)

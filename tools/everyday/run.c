@@ -106,7 +106,7 @@ static int print(struct running *r, const struct own_group *g, uint64_t began_ns
 
 static int run_it(struct running *r, char **argv)
 {
-	struct own_group g = { .guard = -1 };
+	struct own_group g = NO_GROUP;
 	struct memio_stat root = { 0 };
 	uint64_t began_ns;
 	char *parent;
@@ -117,7 +117,7 @@ static int run_it(struct running *r, char **argv)
 	err = memio_group_resolve(r->m, r->parent, &parent);
 	if (err)
 		return everyday_status(r->m, err, NULL);
-	status = own_group_make(r->m, parent, &g);
+	status = own_group_make(r->m, parent, argv, &g);
 	free(parent);
 	if (status == STATUS_OK && !everyday_accounted(r->m))
 		status = STATUS_UNABLE;

@@ -379,7 +379,7 @@ static int with_command(struct counting *c, const char *parent, char **argv, str
 		err = memio_group_resolve(c->m, parent, &path);
 		if (err)
 			return everyday_status(c->m, err, NULL);
-		status = own_group_make(c->m, path, g);
+		status = own_group_make(c->m, path, argv, g);
 		free(path);
 		if (status != STATUS_OK)
 			return status;
@@ -400,7 +400,7 @@ static int with_command(struct counting *c, const char *parent, char **argv, str
 
 static int stat_all(struct counting *c, const char *parent, char **argv)
 {
-	struct own_group g = { .guard = -1 };
+	struct own_group g = NO_GROUP;
 	int status;
 
 	if (!everyday_able(c->m))

@@ -121,8 +121,8 @@ const struct command *command_find(const struct command *const *commands, const 
 
 /* Those that are there; each is in a directory of its name, or in everyday/. */
 extern const struct command *const commands[];
-extern const struct command command_active, command_cit, command_doctor, command_export;
-extern const struct command command_guarantee;
+extern const struct command command_active, command_cit, command_doctor, command_enable;
+extern const struct command command_export, command_guarantee;
 extern const struct command command_limit, command_run, command_stat, command_top;
 extern const struct command command_trace, command_version;
 
