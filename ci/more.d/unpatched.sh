@@ -92,6 +92,8 @@ left_alone() {
 		"$(jq -r '.findings[] | select(.check == "kernel") | "\(.level) \(.code)"' "$dir/doctor")" 'hint bpf'
 	like "top shows the disk's reader" "$(cat "$dir/top")" '(^|/| )a +- '
 	is "... as JSON, a task that reads" "$(jq '[.rows[]? | select(.io_from_bps > 1000000)] | length > 0' "$dir/top.json")" true
+	is "stat says that memory bytes are absent" "$(jq -c '[.targets[0].memory, .targets[0].lines[0].mem_read_bytes]' \
+		"$dir/fsync.json")" '["absent",null]'
 	is "no program is left" "$(cat "$dir/left")" 0
 	like "another user is told what to type" "$(cat "$dir/user")" 'type: sudo .*stat --seconds 1'
 	like "... by status 77" "$(tail -n 1 "$dir/user")" 'status 77'

@@ -195,7 +195,13 @@ static bool is_shown(const struct memio_line *l)
 
 /* ---- the table ---- */
 
-static void notes(const struct figures *f, FILE *to)
+/* IO bytes alone are counted: there is no figure of memory. */
+static bool lacks_memory(struct memio *m)
+{
+	return !strcmp(memio_backend(m), "bpf");
+}
+
+static void notes(struct memio *m, const struct figures *f, FILE *to)
 {
 	const struct memio_line *total = memio_stat_find(&f->moved, "total");
 	const struct memio_line *cpu = memio_stat_find(&f->moved, "cpu");
@@ -206,6 +212,8 @@ static void notes(const struct figures *f, FILE *to)
 		total = &f->moved.line[0];
 	io = memio_get(total, MEMIO_IO_TO) + memio_get(total, MEMIO_IO_FROM);
 	unpriced = memio_unpriced(total);
+	if (lacks_memory(m))
+		fputs("  memory bytes are absent: BPF programs count what devices move\n", to);
 	if (io && unpriced)
 		fprintf(to, "  %.0f %% of the IO bytes have no price: they count as memory bytes, which is an upper bound\n",
 			unpriced * 100. / io);
@@ -246,7 +254,7 @@ void figures_table(struct memio *m, const struct figures *f, FILE *to)
 		fputc('\n', to);
 	}
 	fputc('\n', to);
-	notes(f, to);
+	notes(m, f, to);
 }
 
 /* ---- rows ---- */
@@ -334,6 +342,8 @@ json_t *figures_json(struct memio *m, const struct figures *f)
 	json_object_set_new(j, "name", json_name(f->name));
 	json_object_set_new(j, "time_ns", json_count(f->time_ns));
 	json_object_set_new(j, "interval_ns", json_count(f->moved.ns));
+	if (lacks_memory(m))
+		json_object_set_new(j, "memory", json_string("absent"));
 	if (f->has_stops) {
 		json_object_set_new(j, "stopped_usec", json_count(f->stopped_usec));
 		json_object_set_new(j, "stops", json_count(f->stops));

@@ -428,6 +428,28 @@ ALONE int add_group(u64 id, u64 group, u32 slot, u64 to, u64 from)
 	return 0;
 }
 
+/* The first time that it moves something through the slot */
+ALONE int add_own_group(u32 slot, u64 to, u64 from)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct cgroup *mine = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+
+	return add_group(id_of(mine), (u64)mine, slot, to, from);
+}
+
+/* To the group of the task that runs */
+static __always_inline int add_own(u32 slot, u64 to, u64 from)
+{
+	struct count_group_key key = { .id = bpf_get_current_cgroup_id(), .slot = slot };
+	struct count_bytes *b = bpf_map_lookup_elem(&groups, &key);
+
+	if (!b)
+		return add_own_group(slot, to, from);
+	b->to += to;
+	b->from += from;
+	return 0;
+}
+
 static __always_inline void add_task(u32 tid, u32 pid, u64 start, u64 leader, u32 slot, u64 to,
 				     u64 from)
 {
@@ -474,17 +496,26 @@ static __always_inline struct cgroup *in_hierarchy(struct cgroup *group, struct 
 	return group;
 }
 
+/* The first page of those that are kept together: it says whose they are. */
+static __always_inline struct page *head_of(struct page *page)
+{
+	unsigned long head;
+
+	if (!bpf_core_field_exists(page->compound_head))
+		return page;
+	head = BPF_CORE_READ(page, compound_head);
+	return head & 1 ? (struct page *)(head - 1) : page;
+}
+
 /* Whose memory a page of a file is; NULL: nobody's */
 static __always_inline struct cgroup *group_of_page(struct page *page, struct cgroup *like)
 {
 	struct mem_cgroup *memcg;
-	unsigned long head, data;
+	unsigned long data;
 
-	if (!bpf_core_field_exists(((struct page *)0)->memcg_data))
+	if (!bpf_core_field_exists(page->memcg_data))
 		return NULL;
-	head = BPF_CORE_READ(page, compound_head);
-	if (head & 1)
-		page = (struct page *)(head - 1);
+	page = head_of(page);
 	data = BPF_CORE_READ(page, memcg_data);
 	if (!data || data & MEMCG_FLAGS)
 		return NULL;
@@ -495,12 +526,13 @@ static __always_inline struct cgroup *group_of_page(struct page *page, struct cg
 /* A page without a file, as of a program's own memory: the task writes it itself. */
 static __always_inline bool is_of_file(struct page *page)
 {
-	unsigned long head = BPF_CORE_READ(page, compound_head);
+	unsigned long mapping;
 
-	if (head & 1)
-		page = (struct page *)(head - 1);
-	head = (unsigned long)BPF_CORE_READ(page, mapping);
-	return head && !(head & 3);
+	if (!bpf_core_field_exists(page->mapping))
+		return true;
+	page = head_of(page);
+	mapping = (unsigned long)BPF_CORE_READ(page, mapping);
+	return mapping && !(mapping & 3);
 }
 
 /*
@@ -547,7 +579,7 @@ ALONE int charge_pages(u64 address, u64 fallback, u32 slot)
 static __always_inline int charge_bio(void *context, struct bio *bio)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct cgroup *mine = group_of(task), *group;
+	struct cgroup *mine, *group;
 	const unsigned int op = bio->bi_opf & OP_MASK;
 	const u64 bytes = bio->bi_iter.bi_size;
 	const bool write = op == OP_WRITE || op == OP_ZONE_APPEND;
@@ -563,14 +595,17 @@ static __always_inline int charge_bio(void *context, struct bio *bio)
 		return 0;
 	add_total(slot, write ? bytes : 0, write ? 0 : bytes);
 	add_current(task, slot, write ? bytes : 0, write ? 0 : bytes);
+	if (!kernel &&
+	    (!write || !is_of_file(BPF_CORE_READ(bio, bi_io_vec, bv_page))))
+		return add_own(slot, write ? bytes : 0, write ? 0 : bytes);
+	mine = group_of(task);
 	if (kernel && bpf_core_field_exists(bio->bi_blkg)) {
 		/* For whom: the block layer knows a group, which may be the root. */
 		group = in_hierarchy(BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup), mine);
 		if (group)
 			mine = group;
 	}
-	if (write && (kernel || is_of_file(BPF_CORE_READ(bio, bi_io_vec, bv_page))) &&
-	    !bpf_probe_read_kernel(&address, sizeof(address), context))
+	if (write && !bpf_probe_read_kernel(&address, sizeof(address), context))
 		return charge_pages(address, (u64)mine, slot);
 	add_group(id_of(mine), (u64)mine, slot, write ? bytes : 0, write ? 0 : bytes);
 	return 0;
@@ -601,7 +636,6 @@ int BPF_PROG(count_issue, struct request *rq)
 	const unsigned int op = rq->cmd_flags & OP_MASK;
 	struct task_struct *task;
 	struct gendisk *disk;
-	struct cgroup *mine;
 	u64 to, from;
 	u32 slot;
 
@@ -616,11 +650,9 @@ int BPF_PROG(count_issue, struct request *rq)
 	to = op == OP_DRV_OUT ? rq->__data_len : 0;
 	from = op == OP_DRV_IN ? rq->__data_len : 0;
 	task = bpf_get_current_task_btf();
-	mine = group_of(task);
 	add_total(slot, to, from);
 	add_current(task, slot, to, from);
-	add_group(id_of(mine), (u64)mine, slot, to, from);
-	return 0;
+	return add_own(slot, to, from);
 }
 
 /* ---- the network: sent ---- */
@@ -759,7 +791,6 @@ static __always_inline int charge_read(const struct sk_buff *skb, struct sock *s
 {
 	struct count_net_key key = {};
 	struct task_struct *task;
-	struct cgroup *group;
 	u32 *slot, headers;
 
 	key.space = sk->__sk_common.skc_net.net->ns.inum;
@@ -773,10 +804,8 @@ static __always_inline int charge_read(const struct sk_buff *skb, struct sock *s
 	else
 		bytes += bytes * headers / segment;
 	task = bpf_get_current_task_btf();
-	group = group_of(task);
 	add_current(task, *slot, 0, bytes);
-	add_group(id_of(group), (u64)group, *slot, 0, bytes);
-	return 0;
+	return add_own(*slot, 0, bytes);
 }
 
 /* TCP, and raw sockets. Of a long segment, parts are read one after the other. */
