@@ -38,7 +38,9 @@
  * Ids are shared out: a group, with those below it, may have three times as many as are left for
  * others (MEMIO_FAIR). A group with thousands of short tasks a second that do IO so takes three
  * quarters of the ids for the half minute that they rest, two such groups 43 % each, ten 9.7 %
- * each, and the next one still finds the 3 % that are left: 32,000.
+ * each, and the next one still finds the 3 % that are left: 32,000. The root's own tasks are a group
+ * like any other: while what CPUs read is counted each that is forked there is an owner, and what a
+ * shell forks to become a group's rests as the root's, beside what it is there.
  *
  * An account is made when somebody is first charged with a device (memio_owner_prepare()), not
  * when the stock is handed on: that happens where no memory can be had, as in interrupts that
@@ -156,12 +158,14 @@ static unsigned int left_for_tasks(void)
 
 /*
  * Whether another task of a group may have an id: if the group has not more than MEMIO_FAIR times
- * as many as are left. The root's tasks may have all.
+ * as many as are left. What is below the root is not the root's: only its own tasks count there.
  */
 static bool may_have_one(struct memio_cgroup *g)
 {
 	unsigned int left = left_for_tasks();
 
+	if (!memio_cgroup_parent(g))
+		return g->home->owners / MEMIO_FAIR < left;
 	for (; memio_cgroup_parent(g); g = memio_cgroup_parent(g))
 		if (g->nr_owners / MEMIO_FAIR >= left)
 			return false;
