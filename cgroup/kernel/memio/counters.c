@@ -72,7 +72,6 @@
 #include "counters.h"
 #include "internal.h"
 
-#define MEMIO_BOXES	64	/* in a package; the largest Haswell-EP has 18 */
 #define MEMIO_HISTORY	64	/* windows that debugfs shows */
 #define MEMIO_LOOK	(10 * HZ)	/* how often PMUs are looked for that are not there */
 #define MEMIO_YIELD_MIN	(2 * HZ)	/* how long others have the counters */
@@ -108,8 +107,11 @@ struct memio_raw {
  * @nr_boxes:	boxes of the package
  * @nr_events:	events of all boxes
  * @event:	the events, box by box
- * @where:	which of &struct memio_seen.lines an event adds to
+ * @where:	which of &struct memio_seen.lines an event adds to, and which box of the group
  * @boxes:	boxes in each group
+ * @by_box:	what each box of a group has counted in the window (the timer's)
+ * @hot_to:	see memio_hot_window() (the timer's)
+ * @hot_from:	likewise
  * @timer:	one window after the other
  * @lost:	an event could not be read (the timer's; the work item looks at it)
  * @contended:	an event took turns with others' (the timer's; likewise, and clears it)
@@ -155,8 +157,12 @@ struct memio_sampler {
 	struct {
 		u8 group;
 		u8 role;
+		u8 box;
 	} where[MEMIO_BOXES * MEMIO_BOX_EVENTS];
 	u32 boxes[MEMIO_GROUPS];
+	struct memio_by_box by_box[MEMIO_GROUPS];
+	struct memio_hot hot_to;
+	struct memio_hot hot_from;
 
 	struct hrtimer timer;
 	bool lost;
@@ -228,10 +234,11 @@ static bool sampler_read(struct memio_sampler *s, struct memio_seen *seen)
 {
 	u64 most = (ktime_get_ns() - s->last_ns) >> MEMIO_LAG_SHIFT;
 	bool ran = true, shared = false;
+	struct memio_by_box *b;
 	unsigned int i;
 
 	for (i = 0; i < s->nr_events; i++) {
-		u64 count, enabled, running;
+		u64 count, enabled, running, lines;
 
 		if (perf_event_read_local(s->event[i], &count, &enabled, &running))
 			break;
@@ -241,8 +248,15 @@ static bool sampler_read(struct memio_sampler *s, struct memio_seen *seen)
 		}
 		s->lag[i] = enabled - running;
 		s->ran[i] = running;
-		seen->lines[s->where[i].group][s->where[i].role] += count - s->last[i];
+		lines = count - s->last[i];
 		s->last[i] = count;
+		seen->lines[s->where[i].group][s->where[i].role] += lines;
+		b = &s->by_box[s->where[i].group];
+		b->nr = s->boxes[s->where[i].group];
+		if (s->where[i].role == MEMIO_ALL)
+			b->all[s->where[i].box] = lines;
+		else if (s->where[i].role == MEMIO_MISSES)
+			b->misses[s->where[i].box] = lines;
 	}
 	memcpy(seen->boxes, s->boxes, sizeof(seen->boxes));
 
@@ -338,6 +352,7 @@ static void sampler_window(struct memio_sampler *s)
 {
 	enum memio_estimator kind = memio_estimator_get();
 	struct memio_raw raw = {};
+	struct memio_seen seen;
 	unsigned int nr;
 	bool there;
 
@@ -358,21 +373,26 @@ static void sampler_window(struct memio_sampler *s)
 	if (there && !s->primed) {
 		memio_estimate_pause(&s->estimate);
 		memio_learner_pause(&s->learner);
+		memset(&s->hot_to, 0, sizeof(s->hot_to));
+		memset(&s->hot_from, 0, sizeof(s->hot_from));
 	}
 	if (s->estimate.kind != kind)
 		sampler_estimator(s, kind);
+	seen = raw.seen;
 	if (raw.valid) {
-		memio_estimate_window(&s->estimate, &raw.seen, raw.to, raw.from,
-				      &raw.price);
-		memio_learner_window(&s->learner, &raw.seen, s->moved, nr, &raw.price,
+		memio_hot_window(&s->hot_to, &seen, MEMIO_READS, &s->by_box[MEMIO_READS], raw.to);
+		memio_hot_window(&s->hot_from, &seen, MEMIO_PARTIALS, &s->by_box[MEMIO_PARTIALS],
+				 raw.from);
+		memio_estimate_window(&s->estimate, &seen, raw.to, raw.from, &raw.price);
+		memio_learner_window(&s->learner, &seen, s->moved, nr, &raw.price,
 				     &s->own);
 	}
-	sampler_cpus(s, raw.valid ? &raw.seen : NULL);
+	sampler_cpus(s, raw.valid ? &seen : NULL);
 
 	memio_price_publish(s->package, &raw.price, kind == MEMIO_DEVICE ? &s->own : NULL,
 			    raw.valid, raw.end_ns, raw.window_ns, true);
 	if (raw.valid)
-		sampler_lasting(s, &raw.seen, nr);
+		sampler_lasting(s, &seen, nr);
 
 	s->primed = there;
 	WRITE_ONCE(s->lost, !there);
@@ -452,6 +472,7 @@ static int sampler_add(struct memio_sampler *s, int cpu, int type,
 
 	s->where[s->nr_events].group = group;
 	s->where[s->nr_events].role = what->role;
+	s->where[s->nr_events].box = s->boxes[group] - 1;
 	s->event[s->nr_events++] = event;
 
 	/* The driver has bound it to the CPU of its choice, one for all boxes. */

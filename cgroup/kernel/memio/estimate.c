@@ -78,6 +78,24 @@
  * when it is of CHECK_WINDOWS windows, in which what is on its way is little; and
  * to sums of at least CHECK_LEAST, beginning with 1.
  *
+ * Hot lines
+ *
+ * Some devices look at one line again and again: an NVMe controller with shadow doorbells reads
+ * where the driver writes how far its queues go. That line is in the cache, whatever the data do,
+ * and lies in one box. If that is one of the three of eight that look for reads, each look counts
+ * as 8/3 lines, and a price that is made of all lines is that of the doorbell:
+ *
+ *	box			0 (reads)	1	2	3 (reads)	...
+ *	lines			65,980		5,000	5,000	5,000
+ *	of them hits		61,000		0	0	0
+ *	all, from 0, 3 and 6	75,980 * 8/3 = 202,600, misses 40,000:	price 0.2
+ *	without hits of 0	14,980 * 8/3 =  40,000, misses 40,000:	price 1
+ *
+ * Data are spread over all boxes by the hash, so boxes have as many hits as their neighbours. What
+ * one has beyond the box with the fewest is left out of the lines that a price is made of, if it
+ * has more than twice as many. But a line that is accounted counts, be it hot: what is left out is
+ * no more than what was counted beside what was accounted, over HOT windows.
+ *
  * Smoothing
  *
  * A price is a ratio of sums in which what is older weighs less, memory bytes and
@@ -117,6 +135,8 @@
 #define FORGET		64	/* the same, whatever they have */
 #define LATE		32	/* windows that the price of what is claimed late is taken over */
 #define LASTING		(256ULL << 10)	/* bytes that limits' prices are made of, or a window */
+#define HOT		64	/* windows over which boxes are compared */
+#define HOT_LEAST	64	/* hits in a box that may be chance */
 #define CHECK_LEAST	(16ULL << 20)	/* of lines and of IO bytes that the check is made of */
 #define CHECK_MOST	(256ULL << 40)	/* more bytes than a window can have; no overflow */
 #define CHECK_CALM	64	/* a window with less than this part is calm */
@@ -213,6 +233,46 @@ static void seed_cost(const struct memio_seen *seen, struct memio_cost *lines)
 		return;
 	lines->to_write = mul_u64_u64_div_u64(victims, reads, any);
 	lines->from_write = mul_u64_u64_div_u64(victims, writes, any);
+}
+
+/**
+ * memio_hot_window - leave hot lines out of what the counters saw
+ * @h:		what is remembered of earlier windows; zeroed at first, and after a pause
+ * @seen:	what the counters saw: MEMIO_ALL of the group becomes less
+ * @group:	MEMIO_READS or MEMIO_PARTIALS
+ * @b:		what each box of the group saw
+ * @io:		bytes of lines that were accounted in the window, in the group's direction
+ *
+ * See "Hot lines" above.
+ *
+ * Context: any, one at a time for each @h.
+ */
+void memio_hot_window(struct memio_hot *h, struct memio_seen *seen, enum memio_box_group group,
+		      const struct memio_by_box *b, u64 io)
+{
+	u64 to, from, fewest = U64_MAX, hot = 0, hits, beside;
+	unsigned int i;
+
+	memio_window_lines(seen, &to, &from);
+	h->io = age(h->io, HOT) + io;
+	h->counted = age(h->counted, HOT) + (group == MEMIO_READS ? to : from);
+	for (i = 0; i < b->nr; i++) {
+		hits = b->all[i] > b->misses[i] ? b->all[i] - b->misses[i] : 0;
+		h->hits[i] = age(h->hits[i], HOT) + hits;
+		fewest = least(fewest, h->hits[i]);
+	}
+	for (i = 0; i < b->nr; i++) {
+		if (h->hits[i] < 2 * fewest + HOT_LEAST || b->all[i] <= b->misses[i])
+			continue;
+		hot += mul_u64_u64_div_u64(b->all[i] - b->misses[i], h->hits[i] - fewest,
+					   h->hits[i]);
+	}
+	h->hot = age(h->hot, HOT) +
+		 MEMIO_LINE_BYTES * scale(hot, all_boxes(seen), seen->boxes[group]);
+	beside = h->counted > h->io ? h->counted - h->io : 0;
+	if (h->hot > beside)
+		hot = mul_u64_u64_div_u64(hot, beside, h->hot);
+	seen->lines[group][MEMIO_ALL] -= least(hot, seen->lines[group][MEMIO_ALL]);
 }
 
 /**

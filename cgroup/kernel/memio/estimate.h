@@ -89,6 +89,34 @@ struct memio_seen {
 	u64 lines[MEMIO_GROUPS][MEMIO_ROLES];
 };
 
+#define MEMIO_BOXES	64	/* in a package; the largest Haswell-EP has 18 */
+
+/**
+ * struct memio_by_box - what each box of a group saw in a window
+ * @nr:		how many there are
+ * @all:	MEMIO_ALL of each
+ * @misses:	MEMIO_MISSES of each
+ */
+struct memio_by_box {
+	u32 nr;
+	u64 all[MEMIO_BOXES];
+	u64 misses[MEMIO_BOXES];
+};
+
+/**
+ * struct memio_hot - lines that a device looks at again and again
+ * @hits:	lines that each box of the group had, old ones weighing less
+ * @counted:	bytes of lines that were counted, in this direction
+ * @io:		bytes of lines that were accounted
+ * @hot:	what of @counted is of hot lines
+ */
+struct memio_hot {
+	u64 hits[MEMIO_BOXES];
+	u64 counted;
+	u64 io;
+	u64 hot;
+};
+
 /**
  * struct memio_cost - memory bytes that devices cost in a window, whole package
  * @to_read:	read, for IO bytes to devices
@@ -198,6 +226,8 @@ void memio_estimate_pause(struct memio_estimate *e);
 void memio_estimate_window(struct memio_estimate *e, const struct memio_seen *seen,
 			   u64 to, u64 from, struct memio_price *price);
 
+void memio_hot_window(struct memio_hot *h, struct memio_seen *seen, enum memio_box_group group,
+		      const struct memio_by_box *b, u64 io);
 void memio_window_lines(const struct memio_seen *seen, u64 *to, u64 *from);
 void memio_window_cost(enum memio_estimator kind, const struct memio_seen *seen,
 		       struct memio_cost *cost);

@@ -794,6 +794,81 @@ static void not_counted_for_a_while(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memio_check_permille(&e.check_from), 1000);
 }
 
+/* A window in which three boxes of eight saw so many reads; those of data all miss. */
+static struct memio_seen reads_in(struct memio_by_box *b, u64 data, u64 polled)
+{
+	struct memio_seen seen = { .boxes = { 3, 3, 2 } };
+
+	*b = (struct memio_by_box) { .nr = 3 };
+	for (int i = 0; i < 3; i++) {
+		b->all[i] = data;
+		b->misses[i] = data;
+	}
+	b->all[0] += polled;
+	for (int i = 0; i < 3; i++) {
+		seen.lines[MEMIO_READS][MEMIO_ALL] += b->all[i];
+		seen.lines[MEMIO_READS][MEMIO_MISSES] += b->misses[i];
+	}
+	return seen;
+}
+
+/* The example of "Hot lines": what a device polls, and nobody accounts, is no price of its data. */
+static void polled_line(struct kunit *test)
+{
+	struct memio_hot h = {};
+	struct memio_by_box b;
+	struct memio_seen seen;
+
+	for (int i = 0; i < 100; i++) {
+		seen = reads_in(&b, 5000, 61000);
+		memio_hot_window(&h, &seen, MEMIO_READS, &b, 8 * 5000 * 64);
+	}
+	KUNIT_EXPECT_EQ(test, seen.lines[MEMIO_READS][MEMIO_MISSES], 15000);
+	KUNIT_EXPECT_LE(test, seen.lines[MEMIO_READS][MEMIO_ALL], 15010);
+	KUNIT_EXPECT_GE(test, seen.lines[MEMIO_READS][MEMIO_ALL], 14990);
+}
+
+/* If it is accounted it counts, once for each time and not 8/3 times. */
+static void polled_line_is_accounted(struct kunit *test)
+{
+	u64 io = (8 * 5000 + 61000) * 64, to, from;
+	struct memio_hot h = {};
+	struct memio_by_box b;
+	struct memio_seen seen;
+
+	for (int i = 0; i < 1000; i++) {
+		seen = reads_in(&b, 5000, 61000);
+		memio_hot_window(&h, &seen, MEMIO_READS, &b, io);
+	}
+	memio_window_lines(&seen, &to, &from);
+	KUNIT_EXPECT_LE(test, to, io + io / 100);
+	KUNIT_EXPECT_GE(test, to, io - io / 100);
+}
+
+/* Boxes that differ by what the hash explains have no hot line. */
+static void boxes_are_alike(struct kunit *test)
+{
+	struct memio_hot h = {};
+	struct memio_by_box b;
+	struct memio_seen seen;
+
+	for (int i = 0; i < 100; i++) {
+		seen = reads_in(&b, 100, 0);
+		for (int k = 0; k < 3; k++)
+			b.misses[k] = 10 * (k + 1);
+		seen.lines[MEMIO_READS][MEMIO_MISSES] = 60;
+		memio_hot_window(&h, &seen, MEMIO_READS, &b, 0);
+		KUNIT_EXPECT_EQ(test, seen.lines[MEMIO_READS][MEMIO_ALL], 300);
+	}
+	/* Nor has one alone anything to compare with. */
+	h = (struct memio_hot) {};
+	seen = reads_in(&b, 100, 1000);
+	seen.boxes[MEMIO_READS] = 1;
+	b.nr = 1;
+	memio_hot_window(&h, &seen, MEMIO_READS, &b, 0);
+	KUNIT_EXPECT_EQ(test, seen.lines[MEMIO_READS][MEMIO_ALL], 1300);
+}
+
 static struct kunit_case memio_estimate_cases[] = {
 	KUNIT_CASE(dirty_cost),
 	KUNIT_CASE(miss_cost),
@@ -808,6 +883,9 @@ static struct kunit_case memio_estimate_cases[] = {
 	KUNIT_CASE(price_is_kept),
 	KUNIT_CASE(another_load),
 	KUNIT_CASE(not_counted_for_a_while),
+	KUNIT_CASE(polled_line),
+	KUNIT_CASE(polled_line_is_accounted),
+	KUNIT_CASE(boxes_are_alike),
 	KUNIT_CASE(trickle_after_burst),
 	KUNIT_CASE(step),
 	KUNIT_CASE(lasting_price),

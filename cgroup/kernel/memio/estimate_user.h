@@ -22,6 +22,10 @@ typedef __s64 s64;
 #define U32_MAX	((u32)~0)
 #endif
 
+#ifndef U64_MAX
+#define U64_MAX	((u64)~0)
+#endif
+
 #ifndef WRITE_ONCE
 #define WRITE_ONCE(x, value)	__atomic_store_n(&(x), (value), __ATOMIC_RELAXED)
 #endif
