@@ -454,6 +454,19 @@ all_buffered() {
 	done
 	yes "what is dirty already is free" "[ $free = 1 ]"
 	yes "but then what nobody has paid for is paid" "[ $paid = 1 ]"
+	# fails-on: af7a0f9, where the group owed what was never written
+	sync
+	echo "io bps=max" >$cg/dirt/memio.limit
+	echo "io bps=50000" >$cg/dirt/memio.limit
+	before=$(dirty)
+	in_group dirt dd if=/dev/zero of=/run/e/more bs=1M count=1 status=none
+	soon "1 MiB is dirty, 20 s of the limit" "[ \$((\$(dirty) - before)) -ge 1000000 ]"
+	us=${EPOCHREALTIME/./}
+	truncate -s 0 /run/e/more
+	wait $pid
+	us=$((${EPOCHREALTIME/./} - us))
+	yes "truncated before it is written it is not owed: $us us" "[ $us -lt 5000000 ]"
+	rm /run/e/more
 	echo "io bps=20000000" >$cg/dirt/memio.limit
 
 	in_group dirt fio --name=ring --filename=/run/e/ring --rw=write --bs=64k --size=8m \

@@ -21,7 +21,8 @@
  * Limits can't wait for that: by then gigabytes may be dirty. So if there are limits
  * a page is charged to them when it becomes dirty, and the owner's tag says that it is paid for
  * (PAGE_PAID). Whose group is over a limit then waits in balance_dirty_pages(), folio by
- * folio (throttle.c). This needs the device, so it goes for file systems that lie on a disk or a
+ * folio (throttle.c). If the page is never written, as its file is truncated or removed, the limits
+ * get that back. This needs the device, so it goes for file systems that lie on a disk or a
  * partition; with others, as on dm, limits are charged when the pages are written.
  *
  * A page loses its owner when its writeback ends, if it is not dirty again by
@@ -91,9 +92,10 @@ static void set_page_tag(struct page *page, u32 tag)
 	if (!at)
 		return;
 	if (READ_ONCE(*at) != tag) {
-		old = xchg(at, tag);
+		/* Before others can take it away */
 		if (tag)
 			memio_owner_dirty(tag & ~PAGE_PAID, 1);
+		old = xchg(at, tag);
 		if (old)
 			memio_owner_dirty(old & ~PAGE_PAID, -1);
 	}
@@ -203,21 +205,44 @@ void __memio_folio_range_is_dirty(struct folio *folio, size_t off, size_t len)
 		tag = page_tag(folio_page(folio, i), &ext);
 		if (!tag)
 			continue;
-		if (!READ_ONCE(*tag) && !cmpxchg(tag, 0, owner | paid))
+		if (!READ_ONCE(*tag)) {
 			memio_owner_dirty(owner, 1);
+			if (cmpxchg(tag, 0, owner | paid))
+				memio_owner_dirty(owner, -1);
+		}
 		page_ext_put(ext);
 	}
 }
 
 /*
+ * How much of a page limits were charged with, at least: of a large folio that iomap keeps track
+ * of, perhaps one block.
+ */
+static u32 reserved_of(const struct folio *folio)
+{
+	struct address_space *mapping;
+
+	guard(rcu)();
+	mapping = mapping_of(folio);
+	if (!IS_ENABLED(CONFIG_FS_IOMAP) || !mapping || !folio_test_large(folio) ||
+	    mapping->a_ops->dirty_folio != iomap_dirty_folio)
+		return PAGE_SIZE;
+	return min(PAGE_SIZE, i_blocksize(mapping->host));
+}
+
+/*
  * A folio may become dirty again at any time: first its flag is set, then its owner.
  * So after an owner was taken away, look at the flag once more and put it back.
+ *
+ * One that is clean and was not under writeback won't be written: its file was truncated, or is
+ * gone. What limits were charged with when it became dirty is given back.
  */
 void __memio_folio_cleaned(struct folio *folio)
 {
+	bool gone = memio_limits_on() && !folio_test_writeback(folio) && folio->mapping;
+	u32 *at, tag, given_to = 0, bytes = 0;
 	long i, nr = folio_nr_pages(folio);
 	struct page_ext *ext;
-	u32 *at, tag;
 
 	if (folio_test_dirty(folio) || folio_test_anon(folio))
 		return;
@@ -227,10 +252,21 @@ void __memio_folio_cleaned(struct folio *folio)
 			continue;
 		tag = READ_ONCE(*at);
 		if (tag && cmpxchg(at, tag, 0) == tag &&
-		    (!folio_test_dirty(folio) || cmpxchg(at, 0, tag)))
+		    (!folio_test_dirty(folio) || cmpxchg(at, 0, tag))) {
+			if (gone && tag & PAGE_PAID) {
+				if (bytes && given_to != (tag & ~PAGE_PAID)) {
+					memio_limit_give_back(given_to, device_of(folio), bytes);
+					bytes = 0;
+				}
+				given_to = tag & ~PAGE_PAID;
+				bytes += reserved_of(folio);
+			}
 			memio_owner_dirty(tag & ~PAGE_PAID, -1);
+		}
 		page_ext_put(ext);
 	}
+	if (bytes)
+		memio_limit_give_back(given_to, device_of(folio), bytes);
 }
 EXPORT_SYMBOL_GPL(__memio_folio_cleaned);
 

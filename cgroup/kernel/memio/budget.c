@@ -191,6 +191,23 @@ u64 memio_pool_take(struct memio_pool *pool, struct memio_slice *slice, u64 byte
 }
 
 /**
+ * memio_pool_give - give back what was charged for something that won't happen
+ * @pool:	the pool
+ * @bytes:	how many
+ *
+ * It pays debt, and what is beyond a budget is lost, as what a group earns and does not use.
+ *
+ * Context: any, with the pool's lock.
+ */
+void memio_pool_give(struct memio_pool *pool, u64 bytes)
+{
+	s64 more = min(bytes, MEMIO_BYTES_MAX);
+
+	if (pool->step && pool->tokens < pool->most)
+		pool->tokens = min(pool->tokens + more, pool->most);
+}
+
+/**
  * memio_pool_wait_ns - how long until a pool has a byte again
  * @pool:	the pool, filled
  *

@@ -163,6 +163,7 @@ void memio_pool_set(struct memio_pool *pool, u64 rate, u64 now_ns, u64 period_ns
 void memio_pool_fill(struct memio_pool *pool, u64 now_ns, u64 period_ns);
 u64 memio_pool_take(struct memio_pool *pool, struct memio_slice *slice, u64 bytes,
 		    unsigned int cpus_log2);
+void memio_pool_give(struct memio_pool *pool, u64 bytes);
 u64 memio_pool_wait_ns(const struct memio_pool *pool);
 u64 memio_pool_chunk(u64 step, u64 period_ns);
 u64 memio_pool_forgive(struct memio_pool *pool);

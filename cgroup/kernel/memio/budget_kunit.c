@@ -71,6 +71,27 @@ static s64 in_slices(const struct group *g)
 	return sum;
 }
 
+/* What is given back pays debt, and is no more than a budget. */
+static void given_back(struct kunit *test)
+{
+	struct group g;
+
+	begin(&g, 20000000);
+	charge(&g, 0, 1000000);
+	KUNIT_EXPECT_EQ(test, g.pool.tokens, 20000 - 1000000);
+	memio_pool_give(&g.pool, 500000);
+	KUNIT_EXPECT_EQ(test, g.pool.tokens, 20000 - 500000);
+	memio_pool_give(&g.pool, 500000);
+	KUNIT_EXPECT_EQ(test, g.pool.tokens, 20000);
+	memio_pool_give(&g.pool, U64_MAX);
+	KUNIT_EXPECT_EQ(test, g.pool.tokens, 20000);
+	KUNIT_EXPECT_EQ(test, memio_pool_wait_ns(&g.pool), 0);
+	/* Without a limit there is nothing to give. */
+	begin(&g, MEMIO_NO_LIMIT);
+	memio_pool_give(&g.pool, 1000);
+	KUNIT_EXPECT_EQ(test, g.pool.tokens, g.earned);
+}
+
 /* The example in budget.c */
 static void example(struct kunit *test)
 {
@@ -591,6 +612,7 @@ static struct kunit_case budget_cases[] = {
 	KUNIT_CASE(rates),
 	KUNIT_CASE(no_starvation),
 	KUNIT_CASE(extremes),
+	KUNIT_CASE(given_back),
 	KUNIT_CASE(parses),
 	KUNIT_CASE(refuses),
 	KUNIT_CASE(round_trip),

@@ -887,6 +887,7 @@ void __memio_limit_charge_io(u32 owner, u16 id, const struct memio_io *io);
 void __memio_limit_charge_cpu(u32 owner, u32 lines);
 u64 memio_limit_chunk(u32 owner, bool *stopped);
 bool memio_limit_reserve(u32 owner, u16 id, u32 bytes);
+void memio_limit_give_back(u32 owner, u16 id, u64 bytes);
 int memio_limit_write(struct memio_cgroup *g, char *buf);
 void memio_limit_show(struct seq_file *m, struct memio_cgroup *g);
 void memio_limit_show_stops(struct seq_file *m, struct memio_cgroup *g, bool local);

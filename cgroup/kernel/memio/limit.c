@@ -419,6 +419,68 @@ bool memio_limit_reserve(u32 owner, u16 id, u32 bytes)
 	return charged;
 }
 
+/* What reserving has taken, see charge(): bytes that are read */
+static void give_line(struct memio_line *line, u64 bytes)
+{
+	/* Pairs with the release in memio_line_set(): there are slices. */
+	unsigned long ways = line ? smp_load_acquire(&line->ways) : 0;
+
+	if (!ways)
+		return;
+	raw_spin_lock(&line->lock);
+	if (ways & BIT(MEMIO_BPS))
+		memio_pool_give(&line->pool[MEMIO_BPS], bytes);
+	if (ways & BIT(MEMIO_RBPS))
+		memio_pool_give(&line->pool[MEMIO_RBPS], bytes);
+	raw_spin_unlock(&line->lock);
+}
+
+/* A group's debt is smaller now: it is not to wait as long as for the old one. */
+static void look_sooner(struct memio_limits *l)
+{
+	u64 soon = ktime_get_ns() + memio_period_ns() / 4;
+
+	if (!READ_ONCE(l->stopped_ns) || (s64)(READ_ONCE(l->due_ns) - soon) <= 0)
+		return;
+	WRITE_ONCE(l->due_ns, soon);
+	hrtimer_start(&l->timer, ns_to_ktime(memio_period_ns() / 4),
+		      HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/**
+ * memio_limit_give_back - what was reserved won't be written
+ * @owner:	for whom
+ * @id:		the device
+ * @bytes:	so many bytes, as in memio_limit_reserve()
+ *
+ * A file is truncated before its pages are written, say. What has been paid of the debt by
+ * waiting is not given back.
+ *
+ * Context: any; interrupts are turned off.
+ */
+void memio_limit_give_back(u32 owner, u16 id, u64 bytes)
+{
+	struct memio_cgroup *g;
+	struct memio_limits *l;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	rcu_read_lock();
+	for (g = memio_owner_group(owner); g; g = memio_cgroup_parent(g)) {
+		l = memio_limits_of(g);
+		if (!l)
+			continue;
+		give_line(&l->line[MEMIO_LIMIT_IO], bytes);
+		give_line(&l->line[MEMIO_LIMIT_TOTAL], bytes);
+		give_line(line_of(l, id), bytes);
+		if (READ_ONCE(memio_regulated))
+			give_line(&l->share, bytes);
+		look_sooner(l);
+	}
+	rcu_read_unlock();
+	local_irq_restore(flags);
+}
+
 /**
  * __memio_limit_charge_cpu - charge groups' limits with what CPUs have read
  * @owner:	for whom

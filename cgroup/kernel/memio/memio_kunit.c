@@ -987,6 +987,23 @@ static void charge_by_many_owners(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, from_of(&memio_root, o->dev), 3000);
 }
 
+/* A page that is taken away twice does not pin the owner. */
+static void owner_with_fewer_than_no_pages(struct kunit *test)
+{
+	struct owners *o = test->priv;
+	u32 id = owner_in(o->group[0]);
+	struct memio_owner *owner;
+
+	memio_owner_dirty(id, 2);
+	memio_owner_dirty(id, -2);
+	memio_owner_dirty(id, -1);
+	rcu_read_lock();
+	owner = memio_owner(id);
+	KUNIT_EXPECT_NOT_NULL(test, owner);
+	KUNIT_EXPECT_EQ(test, owner ? atomic_read(&owner->dirty) : -1, 0);
+	rcu_read_unlock();
+}
+
 static void owner_that_moves(struct kunit *test)
 {
 	struct owners *o = test->priv;
@@ -1229,6 +1246,7 @@ static struct kunit_case owner_cases[] = {
 	KUNIT_CASE(charge_waits_in_the_stock),
 	KUNIT_CASE(charge_by_many_owners),
 	KUNIT_CASE(what_is_due),
+	KUNIT_CASE(owner_with_fewer_than_no_pages),
 	KUNIT_CASE(owner_that_moves),
 	KUNIT_CASE(owner_that_exits),
 	KUNIT_CASE(owners_that_are_short),

@@ -741,7 +741,7 @@ bool memio_all_owners(void)
 /**
  * memio_owner_dirty - count the pages with an owner's tag
  * @id:		the owner
- * @pages:	so many more, or less
+ * @pages:	so many more, before they have it, or less, after they had it
  *
  * Context: any.
  */
@@ -751,8 +751,11 @@ void memio_owner_dirty(u32 id, int pages)
 
 	rcu_read_lock();
 	o = memio_owner(id);
-	if (o)
-		atomic_add(pages, &o->dirty);
+	if (o && unlikely(atomic_add_return(pages, &o->dirty) < 0)) {
+		/* Or its id would rest for ever. */
+		pr_warn_once("memio: an owner has fewer than no pages that are dirty\n");
+		atomic_sub(pages, &o->dirty);
+	}
 	rcu_read_unlock();
 }
 
