@@ -81,6 +81,18 @@ do {									\
 #define this_cpu_ptr(p)			(p)
 #define per_cpu_ptr(p, cpu)		((void)(cpu), (p))
 #define hash_32(v, bits)		(((u32)(v) * 0x61C88647u) >> (32 - (bits)))
+#define hash_64(v, bits)		(((u64)(v) * 0x61C8864680B583EBull) >> (64 - (bits)))
+#define noinline			__attribute__((noinline))
+#define raw_cpu_ptr(p)			(p)
+#define raw_cpu_read(x)			(x)
+#define raw_cpu_write(x, v)		((x) = (v))
+/* Others read it meanwhile: at once, as the kernel's. */
+#define raw_cpu_add(x, v)		__atomic_store_n(&(x), (x) + (v), __ATOMIC_RELAXED)
+#define u64_stats_init(s)		((void)(s))
+#define u64_stats_update_begin(s)	((void)(s))
+#define u64_stats_update_end(s)		((void)(s))
+#define u64_stats_fetch_begin(s)	((void)(s), 0)
+#define u64_stats_fetch_retry(s, seq)	((void)(s), (void)(seq), 0)
 #define on_each_cpu_cond(cond, f, arg, wait) \
 	((void)(wait), cond(0, arg), f(arg))
 /* A thread sees its own stock only, and is one CPU. */
@@ -89,9 +101,6 @@ do {									\
 #define early_initcall(f)		static int (*f##_unused)(void) __attribute__((unused)) = f
 #define irq_work_queue(work)		((void)(work))
 #define memio_enabled()			1
-#define memset_startat(p, v, member)						\
-	memset((char *)(p) + offsetof(typeof(*(p)), member), v,			\
-	       sizeof(*(p)) - offsetof(typeof(*(p)), member))
 #define CPUHP_BP_PREPARE_DYN		0
 #define cpuhp_setup_state_nocalls(state, name, up, down) \
 	((void)(state), (void)(name), (void)(up), (void)(down), 0)
@@ -103,7 +112,6 @@ do {									\
 #define DECLARE_PER_CPU(type, name)	extern _Thread_local type name
 #define __this_cpu_write(v, to)		((v) = (to))
 #define local_clock()			0
-#define check_add_overflow(a, b, sum)	__builtin_add_overflow(a, b, sum)
 /* Nobody is limited. */
 #define memio_limits_on()		0
 
@@ -118,6 +126,10 @@ typedef struct {
 typedef struct {
 	unsigned int sequence;
 } seqcount_raw_spinlock_t;
+
+struct u64_stats_sync {
+	int unused;
+};
 
 struct cgroup_file {
 	int unused;

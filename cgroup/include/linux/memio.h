@@ -3,7 +3,7 @@
  * memio: memory bandwidth of tasks, control groups and devices
  *
  * What the rest of the kernel calls. Each hook is one inline function of this
- * file, which is nothing without CONFIG_CGROUP_MEMIO and a no-op instruction
+ * file, or of memio_sock.h if it looks into packets or sockets, which is nothing without CONFIG_CGROUP_MEMIO and a no-op instruction
  * while memio is off. Functions whose names begin with __ do the work.
  *
  * Tags: a bio has its owner's id in bi_memio, and so has a packet in memio on its
@@ -34,26 +34,18 @@ struct sock;
 
 /**
  * struct memio_tx - what a driver is about to send
+ * @bytes:		bytes that are read for it, and above them those written when it is sent
+ * @lines:		likewise, in whole lines of the cache
+ * @owner:		whose it is; 0: the kernel's own
  * @dev:		the device; 0: it is not to be charged
  * @forwarded:		it has come in from outside
- * @owner:		whose it is; 0: the kernel's own
- * @pieces:		how many pieces it is in
- * @bytes:		its data
- * @beside:		what is read beside them
- * @done:		what is written when it is sent
- * @reads:		at how many places beside the pieces it is read
- * @writes:		at how many places it is written
  */
 struct memio_tx {
+	u64 bytes;
+	u64 lines;
+	u32 owner;
 	u16 dev;
 	bool forwarded;
-	u8 pieces;
-	u32 owner;
-	u32 bytes;
-	u16 beside;
-	u16 done;
-	u8 reads;
-	u8 writes;
 };
 
 /**
@@ -183,24 +175,15 @@ static inline void memio_disk_del(struct gendisk *disk)
 #endif /* CONFIG_CGROUP_MEMIO */
 
 void __memio_skb_rx(struct sk_buff *skb);
-void __memio_skb_headers(struct sock *sk, struct sk_buff *skb);
-void __memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 bytes);
-void __memio_skb_consumed(struct sock *sk, struct sk_buff *skb);
-void __memio_skb_copied(struct sk_buff *skb);
 void __memio_skb_merge(struct sk_buff *to, struct sk_buff *from);
 bool __memio_skb_mergeable(const struct sk_buff *to, const struct sk_buff *from);
 void __memio_skb_clear(struct sk_buff *skb);
-void __memio_skb_tx(struct sk_buff *skb, const struct sock *sk);
-bool __memio_skb_of(const struct sk_buff *skb, const struct sock *sk);
 void __memio_tx_begin(struct memio_tx *tx, struct sk_buff *skb,
 		      const struct net_device *dev);
 void __memio_tx_done(const struct memio_tx *tx);
-void __memio_skb_delivered(struct sock *sk, struct sk_buff *skb);
 u32 __memio_skb_lend(struct sk_buff *clone, struct sk_buff *skb);
 void __memio_skb_lent_back(struct sk_buff *skb, u32 lent);
 void __memio_skb_piece(struct sk_buff *to, const struct sk_buff *from);
-void __memio_sock_follow(struct sock *sk, const struct sock *used);
-void __memio_sock_used(struct sock *sk);
 void __memio_bio_submit(struct bio *bio);
 void __memio_bio_replaced(struct bio *bio, struct bio *src);
 void __memio_bio_done(struct request *rq, struct bio *bio, unsigned int bytes);
@@ -229,66 +212,6 @@ static inline void memio_skb_rx(struct sk_buff *skb)
 }
 
 /**
- * memio_skb_headers - a packet has reached its TCP socket
- * @sk:		the socket
- * @skb:	the packet, from its TCP header on
- *
- * What is not payload (of an acknowledgment, all) is claimed by the socket's
- * last user.
- *
- * Context: Softirq or process.
- */
-static inline void memio_skb_headers(struct sock *sk, struct sk_buff *skb)
-{
-	if (memio_enabled())
-		__memio_skb_headers(sk, skb);
-}
-
-/**
- * memio_skb_read - somebody takes a packet's bytes
- * @sk:		the socket they come from
- * @skb:	the packet
- * @bytes:	how many; U32_MAX: all that are left
- *
- * The current task claims them; in interrupts and kernel threads, the socket's
- * last user does.
- *
- * Context: Any.
- */
-static inline void memio_skb_read(struct sock *sk, struct sk_buff *skb, u32 bytes)
-{
-	if (memio_enabled())
-		__memio_skb_read(sk, skb, bytes);
-}
-
-/**
- * memio_skb_consumed - somebody is done with a packet
- * @sk:		the socket
- * @skb:	the packet: what is still to be claimed of it is read by whoever is done with it
- *		last. May be NULL, as consume_skb()'s
- *
- * Context: Process or softirq.
- */
-static inline void memio_skb_consumed(struct sock *sk, struct sk_buff *skb)
-{
-	if (memio_enabled() && skb)
-		__memio_skb_consumed(sk, skb);
-}
-
-/**
- * memio_skb_delivered - a packet's bytes were copied to where a task sees them
- * @sk:		the task's socket; its last user claims them
- * @skb:	the packet; if others still hold it, they claim it
- *
- * Context: Softirq.
- */
-static inline void memio_skb_delivered(struct sock *sk, struct sk_buff *skb)
-{
-	if (memio_enabled())
-		__memio_skb_delivered(sk, skb);
-}
-
-/**
  * memio_skb_lend - a clone goes to a socket that may be all that reads the packet
  * @clone:	the clone
  * @skb:	the packet
@@ -313,18 +236,6 @@ static inline void memio_skb_lent_back(struct sk_buff *skb, u32 lent)
 {
 	if (memio_enabled() && lent)
 		__memio_skb_lent_back(skb, lent);
-}
-
-/**
- * memio_skb_copied - a packet is a copy
- * @skb:	the copy: if it has come in, the original pays
- *
- * Context: Any.
- */
-static inline void memio_skb_copied(struct sk_buff *skb)
-{
-	if (memio_tags())
-		__memio_skb_copied(skb);
 }
 
 /**
@@ -367,20 +278,6 @@ static inline void memio_skb_clear(struct sk_buff *skb)
 }
 
 /**
- * memio_skb_tx - a socket makes a packet, or sends one that nobody has asked for
- * @skb:	the packet; unless it has an owner, that is the current task, or in softirqs
- *		the socket's last user; nobody, if nobody has used it
- * @sk:		the socket
- *
- * Context: Any.
- */
-static inline void memio_skb_tx(struct sk_buff *skb, const struct sock *sk)
-{
-	if (memio_enabled())
-		__memio_skb_tx(skb, sk);
-}
-
-/**
  * memio_skb_piece - a packet is cut into pieces, each a packet of its own
  * @to:		a piece: as @from it has an owner, or has come in
  * @from:	the packet; if it has come in, its bytes are not claimed
@@ -391,19 +288,6 @@ static inline void memio_skb_piece(struct sk_buff *to, const struct sk_buff *fro
 {
 	if (memio_enabled())
 		__memio_skb_piece(to, from);
-}
-
-/**
- * memio_skb_of - may a socket's user add to a packet?
- * @skb:	a packet that waits to be sent
- * @sk:		the socket
- *
- * Context: Process, with the socket's lock.
- * Return: true if the packet is of the current task's process and group.
- */
-static inline bool memio_skb_of(const struct sk_buff *skb, const struct sock *sk)
-{
-	return !memio_enabled() || __memio_skb_of(skb, sk);
 }
 
 /**
@@ -433,31 +317,6 @@ static inline void memio_tx_done(const struct memio_tx *tx)
 {
 	if (memio_enabled() && tx->dev)
 		__memio_tx_done(tx);
-}
-
-/**
- * memio_sock_used - the current task sends to or receives from a socket
- * @sk:		the socket; may be NULL. One that the kernel works with is nobody's.
- *
- * Context: Process.
- */
-static inline void memio_sock_used(struct sock *sk)
-{
-	if (memio_enabled())
-		__memio_sock_used(sk);
-}
-
-/**
- * memio_sock_follow - a socket works for another
- * @sk:		the socket; its last user is that of
- * @used:	the other
- *
- * Context: Any.
- */
-static inline void memio_sock_follow(struct sock *sk, const struct sock *used)
-{
-	if (memio_enabled())
-		__memio_sock_follow(sk, used);
 }
 
 /**

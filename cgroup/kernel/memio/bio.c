@@ -321,12 +321,12 @@ static u32 dirty_owner(struct page *page, struct folio *folio)
  * Whose a bio is that is written for somebody else than its submitter; 0: it isn't. The root has
  * a name here, or what is nobody's would be whoever's comes by later.
  */
-static u32 written_for(struct bio *bio)
+static noinline u32 written_for(struct bio *bio)
 {
 	struct folio *folio;
 	struct page *page;
 
-	if (!op_is_write(bio_op(bio)) || !bio_has_data(bio))
+	if (!bio_has_data(bio))
 		return 0;
 	page = bio_page(bio);
 	folio = page_folio(page);
@@ -339,13 +339,15 @@ static u32 written_for(struct bio *bio)
 
 void __memio_bio_submit(struct bio *bio)
 {
+	u32 owner;
+
 	if (memio_bio_owner(bio))
 		return;
 	/* Direct IO, of pinned pages or not: perhaps of a file that another writes back. */
-	if (bio->bi_memio & MEMIO_BIO_DIRECT || bio_flagged(bio, BIO_PAGE_PINNED))
-		bio->bi_memio = memio_current_owner() | MEMIO_BIO_DIRECT;
-	else
-		bio->bi_memio = written_for(bio) ?: memio_current_owner();
+	if (bio_flagged(bio, BIO_PAGE_PINNED))
+		bio->bi_memio = MEMIO_BIO_DIRECT;
+	owner = bio->bi_memio || !op_is_write(bio_op(bio)) ? 0 : written_for(bio);
+	bio->bi_memio |= owner ?: memio_current_owner();
 }
 
 static bool moves_data(struct request *rq)
@@ -398,7 +400,7 @@ void __memio_bio_replaced(struct bio *bio, struct bio *src)
 EXPORT_SYMBOL_GPL(__memio_bio_replaced);
 
 /* Data lie in pages, in whole lines. @tag: the owner, and PAGE_PAID */
-static void charge_data(u16 dev, u32 tag, u32 to, u32 from)
+static noinline void charge_data(u16 dev, u32 tag, u32 to, u32 from)
 {
 	struct memio_move move;
 
@@ -416,7 +418,7 @@ static void charge_data(u16 dev, u32 tag, u32 to, u32 from)
 }
 
 /* Charges what was written, page by page. */
-static void written(u16 dev, struct bio *bio, unsigned int bytes)
+static noinline void written(u16 dev, struct bio *bio, unsigned int bytes)
 {
 	struct bvec_iter iter, start = bio->bi_iter;
 	u32 tag, run_tag = memio_bio_owner(bio), run = 0;
@@ -437,28 +439,30 @@ static void written(u16 dev, struct bio *bio, unsigned int bytes)
 
 void __memio_bio_done(struct request *rq, struct bio *bio, unsigned int bytes)
 {
+	bool write = op_is_write(req_op(rq));
 	u16 dev = rq->q->memio_dev;
+	u64 pair;
 
 	if (!dev || !bytes || !moves_data(rq))
 		return;
-
-	if (!op_is_write(req_op(rq)))
-		charge_data(dev, memio_bio_owner(bio), 0, bytes);
-	else if (bio->bi_memio & MEMIO_BIO_DIRECT)
-		charge_data(dev, memio_bio_owner(bio), bytes, 0);
-	else
+	if (write && !(bio->bi_memio & MEMIO_BIO_DIRECT)) {
 		written(dev, bio, bytes);
+		return;
+	}
+	if (unlikely(bytes > SZ_1G)) {
+		charge_data(dev, memio_bio_owner(bio), write ? bytes : 0, write ? 0 : bytes);
+		return;
+	}
+	pair = write ? memio_pair(bytes, 0) : memio_pair(0, bytes);
+	memio_charge_own(dev, memio_bio_owner(bio), pair, pair);
 }
 
 void __memio_descriptors(struct request *rq, unsigned int to, unsigned int from)
 {
-	struct memio_move move = {
-		.to = to,
-		.from = from,
-		.to_lines = round_up(to, MEMIO_LINE),
-		.from_lines = round_up(from, MEMIO_LINE),
-	};
+	u16 dev = rq->q->memio_dev;
 
-	memio_charge(rq->q->memio_dev, rq->bio ? memio_bio_owner(rq->bio) : 0, &move, &move);
+	if (dev)
+		memio_charge_own(dev, rq->bio ? memio_bio_owner(rq->bio) : 0, memio_pair(to, from),
+				 memio_pair(round_up(to, MEMIO_LINE), round_up(from, MEMIO_LINE)));
 }
 EXPORT_SYMBOL_GPL(__memio_descriptors);

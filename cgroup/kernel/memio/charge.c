@@ -22,9 +22,20 @@
  * next charge, or until there are MEMIO_DUE bytes of it.
  *
  * A stock is its CPU's, but for readers, who hand on what it holds from where they are: no CPU is
- * interrupted because another wants to know, be it isolated or not. So each entry has a lock, in
- * the line that a charge touches anyway. Nobody contends for it but for the moment of a reading;
- * interrupts are off while it is held, as charges come from tasks, softirqs and (completions)
+ * interrupted because another wants to know, be it isolated or not. So that a charge needs no lock,
+ * an entry's sums only grow, and its CPU alone writes them. What of them was handed on is in a
+ * second set, beside a lock, in a cache line of its own. Who hands on takes the difference:
+ *
+ *	the CPU, interrupts off		sum += bytes of the packet
+ *	any CPU, with the lock		n = sum - handed; handed += n; meters += n
+ *
+ * The CPU takes the lock, too, when it gives an entry to another owner, which nobody else does. So
+ * with the lock an entry's owner stays. A sum has both directions, 32 bits for each: what is to be
+ * added comes to two instructions, bytes and lines. The lower half carries into the upper one when
+ * it is full; as differences borrow likewise, they are right as long as each half of one is less
+ * than 4 GiB. A reader may see a packet's bytes, and its lines only the next time.
+ *
+ * Interrupts are off in a charge, as charges come from tasks, softirqs and (completions)
  * interrupts. What a reader hands on goes to the meters of its own CPU, which is all the same, as
  * sums are over all of them. What a CPU has read by itself is known up to when it last looked: its
  * last switch, interrupt or tick (cpu.c).
@@ -39,11 +50,10 @@
 #include <linux/hash.h>
 #include <linux/init.h>
 #include <linux/memio_stop.h>
-#include <linux/overflow.h>
 #include <linux/percpu.h>
 #include <linux/sizes.h>
 #include <linux/spinlock.h>
-#include <linux/string.h>
+#include <linux/u64_stats_sync.h>
 
 #include "internal.h"
 
@@ -53,21 +63,52 @@
 #define MEMIO_STOCK		SZ_64K
 #define MEMIO_STOCK_BITS	3
 
-/* For one owner and device. What is claimed alone has been moved before. */
-struct stock_entry {
-	raw_spinlock_t lock;
-	u32 owner;
-	u32 dev;
-	struct memio_move total;
-	struct memio_move claim;
-	u32 late;
-	u32 late_lines;
-	struct memio_due due;	/* of @owner's */
-} __aligned(64);	/* all of it is touched when limits are charged */
+/**
+ * struct stock_sums - what was charged; pairs, see memio_pair()
+ * @own:	bytes that moved, and are the owner's
+ * @own_lines:	likewise, in whole lines
+ * @total:	bytes that moved, and are not claimed here
+ * @total_lines: likewise, in whole lines
+ * @late:	bytes that the owner claims, which have moved before, and above them their lines
+ */
+struct stock_sums {
+	u64 own;
+	u64 own_lines;
+	u64 total;
+	u64 total_lines;
+	u64 late;
+};
 
-/* What CPUs read themselves, for one owner */
+/**
+ * struct stock_entry - what one owner and device moved on a CPU
+ * @key:	the device and the owner; 0: nothing was charged since it was last handed on by its
+ *		CPU. Its CPU's to write, with @lock
+ * @gathered:	bytes since its CPU last handed it on (its CPU's)
+ * @sync:	around @sum, where 64 bits are written in two parts
+ * @sum:	since boot, whoever had the entry (its CPU's to write)
+ * @lock:	around what follows
+ * @due:	what the owner's limits have not been charged with
+ * @handed:	what of @sum was handed on
+ */
+struct stock_entry {
+	u64 key;
+	u32 gathered;
+	struct u64_stats_sync sync;
+	struct stock_sums sum;
+	raw_spinlock_t lock __aligned(64);
+	struct memio_due due;
+	struct stock_sums handed;
+} __aligned(64);
+
+/**
+ * struct cpu_entry - what a CPU read itself for one owner
+ * @owner:	the owner; its CPU's to write, with the stock's @cpu_lock
+ * @handed:	what of @lines was handed on (likewise, anybody's)
+ * @lines:	lines since boot, whoever had the entry (its CPU's to write)
+ */
 struct cpu_entry {
 	u32 owner;
+	u32 handed;
 	u32 lines;
 };
 
@@ -110,11 +151,16 @@ bool memio_due_add(struct memio_due *due, struct memio_io *io, unsigned int leas
 	return false;
 }
 
+static u64 key_of(u16 dev, u32 owner)
+{
+	return (u64)dev << 32 | owner;
+}
+
 /* Charges limits with @io, and what is due, unless it is little. With the entry's lock. */
 static void charge_limits(struct stock_entry *e, struct memio_io io, unsigned int least)
 {
 	if (memio_due_add(&e->due, &io, least))
-		__memio_limit_charge_io(e->owner, e->dev, &io);
+		__memio_limit_charge_io((u32)e->key, e->key >> 32, &io);
 }
 
 static u64 skewed(u64 n)
@@ -122,42 +168,73 @@ static u64 skewed(u64 n)
 	return memio_skewed(MEMIO_SKEW_CHARGES, n);
 }
 
-/* Hands an entry on and empties it. With its lock. */
+/* A pair of what was added since the last time. */
+static u64 take_pair(const u64 *sum, u64 *handed)
+{
+	u64 now = READ_ONCE(*sum), more = now - *handed;
+
+	*handed = now;
+	return more;
+}
+
+/* Hands on what an entry has gathered. With its lock. */
 static void flush_entry(struct stock_entry *e)
 {
-	struct memio_device *dev = memio_device(e->dev);
-	u32 window = memio_price_window(dev->package);
-	struct memio_io io = {
-		.to = skewed(e->total.to),
-		.from = skewed(e->total.from),
-		.to_lines = skewed(e->total.to_lines),
-		.from_lines = skewed(e->total.from_lines),
-	};
+	struct memio_device *dev = memio_device(e->key >> 32);
+	struct stock_sums more, before = e->handed;
+	struct memio_io io, total;
+	unsigned int seq;
+	u32 window;
 
-	if (io.to || io.from)
-		memio_device_add(dev, window, &io);
+	do {
+		e->handed = before;
+		seq = u64_stats_fetch_begin(&e->sync);
+		/* Who reads beside the CPU has no line of a packet without its bytes. */
+		more.own_lines = take_pair(&e->sum.own_lines, &e->handed.own_lines);
+		more.total_lines = take_pair(&e->sum.total_lines, &e->handed.total_lines);
+		more.own = take_pair(&e->sum.own, &e->handed.own);
+		more.total = take_pair(&e->sum.total, &e->handed.total);
+		more.late = take_pair(&e->sum.late, &e->handed.late);
+	} while (u64_stats_fetch_retry(&e->sync, seq));
+
+	if (!dev)
+		return;
+	window = memio_price_window(dev->package);
 	io = (struct memio_io) {
-		.to = skewed(e->claim.to),
-		.from = skewed(e->claim.from),
-		.late = skewed(e->late),
-		.to_lines = skewed(e->claim.to_lines),
-		.from_lines = skewed(e->claim.from_lines),
-		.late_lines = skewed(e->late_lines),
+		.to = skewed(memio_pair_to(more.own)),
+		.from = skewed(memio_pair_from(more.own)),
+		.to_lines = skewed(memio_pair_to(more.own_lines)),
+		.from_lines = skewed(memio_pair_from(more.own_lines)),
 	};
-	if (io.to || io.from || io.late)
-		memio_owner_charge(e->owner, dev, window, &io);
+	total = io;
+	total.to += skewed(memio_pair_to(more.total));
+	total.from += skewed(memio_pair_from(more.total));
+	total.to_lines += skewed(memio_pair_to(more.total_lines));
+	total.from_lines += skewed(memio_pair_from(more.total_lines));
+	io.late = skewed(memio_pair_to(more.late));
+	io.late_lines = skewed(memio_pair_from(more.late));
+
+	if (more.own | more.total | more.own_lines | more.total_lines)
+		memio_device_add(dev, window, &total);
+	if (more.own | more.late | more.own_lines)
+		memio_owner_charge((u32)e->key, dev, window, &io);
 	if (memio_limits_on())
 		charge_limits(e, (struct memio_io){}, 1);
-	memset_startat(e, 0, owner);
 }
 
 /* What CPU @cpu has read. With its stock's cpu_lock. */
 static void flush_cpu(int cpu, struct cpu_entry *e)
 {
-	struct memio_cpu_bytes b = memio_cpu_pay(cpu, skewed(e->lines));
+	u32 lines = READ_ONCE(e->lines);
+	struct memio_cpu_bytes b = memio_cpu_pay(cpu, skewed(lines - e->handed));
 
+	WRITE_ONCE(e->handed, lines);
 	memio_owner_charge_cpu(e->owner, &b);
-	e->lines = 0;
+}
+
+static bool cpu_has_read(const struct cpu_entry *e)
+{
+	return READ_ONCE(e->lines) != READ_ONCE(e->handed);
 }
 
 /* Interrupts are off. */
@@ -171,92 +248,183 @@ static void flush_stock(int cpu)
 		struct stock_entry *e = &s->entry[i];
 
 		/* Empty ones are left alone: their line is another CPU's. */
-		if (!READ_ONCE(e->dev))
+		if (!READ_ONCE(e->key))
 			continue;
 		raw_spin_lock(&e->lock);
-		if (e->dev)
+		if (e->key)
 			flush_entry(e);
+		if (cpu == smp_processor_id()) {
+			WRITE_ONCE(e->key, 0);
+			e->gathered = 0;
+		}
 		raw_spin_unlock(&e->lock);
 	}
 	for (i = 0; i < ARRAY_SIZE(s->cpu); i++)
-		read |= READ_ONCE(s->cpu[i].lines);
+		read |= cpu_has_read(&s->cpu[i]);
 	if (!read)
 		return;
 	raw_spin_lock(&s->cpu_lock);
 	for (i = 0; i < ARRAY_SIZE(s->cpu); i++)
-		if (s->cpu[i].lines)
+		if (cpu_has_read(&s->cpu[i]))
 			flush_cpu(cpu, &s->cpu[i]);
 	raw_spin_unlock(&s->cpu_lock);
 }
 
-static void add_move(struct memio_move *sum, const struct memio_move *move)
+static struct stock_entry __percpu *entry_of(u64 key)
 {
-	sum->to += move->to;
-	sum->from += move->from;
-	sum->to_lines += move->to_lines;
-	sum->from_lines += move->from_lines;
+	return &stocks.entry[hash_64(key, MEMIO_STOCK_BITS)];
 }
 
-/* What limits are charged with; @late: it has moved before. */
-static struct memio_io limited(const struct memio_move *claim, bool late)
+/* Interrupts are off. */
+static void add_sums(u64 key, const struct stock_sums *more)
 {
-	if (late)
-		return (struct memio_io){ .late = claim->from, .late_lines = claim->from_lines };
-	return (struct memio_io){
-		.to = claim->to,
-		.from = claim->from,
-		.to_lines = claim->to_lines,
-		.from_lines = claim->from_lines,
-	};
+	struct stock_entry __percpu *e = entry_of(key);
+
+	u64_stats_update_begin(raw_cpu_ptr(&e->sync));
+	raw_cpu_add(e->sum.own, more->own);
+	raw_cpu_add(e->sum.own_lines, more->own_lines);
+	raw_cpu_add(e->sum.total, more->total);
+	raw_cpu_add(e->sum.total_lines, more->total_lines);
+	raw_cpu_add(e->sum.late, more->late);
+	u64_stats_update_end(raw_cpu_ptr(&e->sync));
 }
 
-/* See memio_charge(). @limits: they have not been charged with it before. */
-static void charge(u16 dev, u32 owner, const struct memio_move *total,
-		   const struct memio_move *claim, bool limits)
+static u32 gathers(u64 own, u64 total, u64 late)
 {
-	bool prepared = !claim;
-	struct stock_entry *e;
-	unsigned long flags;
+	own += total;
+	return memio_pair_to(own) + memio_pair_from(own) + memio_pair_to(late);
+}
 
-	if (!dev)
-		return;
-	if (!claim)
-		owner = 0;
+/*
+ * What is left to do when a charge is in the stock: limits are charged with it, and what there is
+ * much of is handed on. Restores interrupts.
+ */
+static noinline void gathered(u64 key, u64 own, u64 own_lines, u64 late, unsigned long flags)
+{
+	struct stock_entry *e = this_cpu_ptr(entry_of(key));
 
-again:
-	local_irq_save(flags);
-	e = this_cpu_ptr(&stocks.entry[hash_32(owner ^ (u32)dev << 24, MEMIO_STOCK_BITS)]);
 	raw_spin_lock(&e->lock);
-	if (unlikely(e->owner != owner || e->dev != dev)) {
-		if (!prepared) {
-			/* What the flush would have to allocate, where it can be. */
-			raw_spin_unlock(&e->lock);
-			local_irq_restore(flags);
-			memio_owner_prepare(owner, memio_device(dev));
-			prepared = true;
-			goto again;
-		}
-		if (e->dev)
-			flush_entry(e);
-		e->owner = owner;
-		e->dev = dev;
-	}
-	if (total)
-		add_move(&e->total, total);
-	if (claim && total) {
-		add_move(&e->claim, claim);
-	} else if (claim) {
-		e->late += claim->from;
-		e->late_lines += claim->from_lines;
-	}
-	/* Before it is emptied, and its owner forgotten. */
-	if (memio_limits_on() && claim && limits)
-		charge_limits(e, limited(claim, !total), MEMIO_DUE);
-	if (unlikely(e->total.to + e->total.from >= MEMIO_STOCK ||
-		     e->claim.to + e->claim.from + e->late >= MEMIO_STOCK))
+	/* Before it is handed on, which charges limits with what is due, too. */
+	if (memio_limits_on() && (own || late))
+		charge_limits(e, (struct memio_io) {
+			.to = memio_pair_to(own),
+			.from = memio_pair_from(own),
+			.late = memio_pair_to(late),
+			.to_lines = memio_pair_to(own_lines),
+			.from_lines = memio_pair_from(own_lines),
+			.late_lines = memio_pair_from(late),
+		}, MEMIO_DUE);
+	if (e->gathered >= MEMIO_STOCK) {
 		flush_entry(e);
+		e->gathered = 0;
+	}
 	raw_spin_unlock(&e->lock);
 	local_irq_restore(flags);
+}
+
+/*
+ * Gives this CPU's entry to another owner, or device, and charges it. Interrupts are on for a
+ * moment, so that what handing it on would have to allocate is there.
+ */
+static noinline void begin_entry(u64 key, u64 own, u64 own_lines, u64 total, u64 total_lines,
+				 u64 late, bool limits, unsigned long flags)
+{
+	const struct stock_sums more = { own, own_lines, total, total_lines, late };
+	struct stock_entry *e;
+
+	local_irq_restore(flags);
+	memio_owner_prepare((u32)key, memio_device(key >> 32));
+	local_irq_save(flags);
+	e = this_cpu_ptr(entry_of(key));
+	if (e->key != key) {
+		raw_spin_lock(&e->lock);
+		if (e->key)
+			flush_entry(e);
+		WRITE_ONCE(e->key, key);
+		e->gathered = 0;
+		/* It is the other owner's, if limits went meanwhile. */
+		e->due = (struct memio_due){};
+		raw_spin_unlock(&e->lock);
+	}
+	add_sums(key, &more);
+	e->gathered += gathers(own, total, late);
+	gathered(key, limits ? own : 0, own_lines, limits ? late : 0, flags);
+}
+
+/* Whatever is 0 where this is inlined takes no instruction. Mostly it calls nothing. */
+static __always_inline void gather(u64 key, u64 own, u64 own_lines, u64 total, u64 total_lines,
+				   u64 late, bool limits)
+{
+	struct stock_entry __percpu *e = entry_of(key);
+	unsigned long flags;
+	u32 n;
+
+	local_irq_save(flags);
+	if (unlikely(raw_cpu_read(e->key) != key)) {
+		begin_entry(key, own, own_lines, total, total_lines, late, limits, flags);
+		return;
+	}
+	u64_stats_update_begin(raw_cpu_ptr(&e->sync));
+	if (!__builtin_constant_p(own)) {
+		raw_cpu_add(e->sum.own, own);
+		raw_cpu_add(e->sum.own_lines, own_lines);
+	}
+	if (!__builtin_constant_p(total)) {
+		raw_cpu_add(e->sum.total, total);
+		raw_cpu_add(e->sum.total_lines, total_lines);
+	}
+	if (!__builtin_constant_p(late))
+		raw_cpu_add(e->sum.late, late);
+	u64_stats_update_end(raw_cpu_ptr(&e->sync));
+	n = raw_cpu_read(e->gathered) + gathers(own, total, late);
+	raw_cpu_write(e->gathered, n);
+	if (unlikely(n >= MEMIO_STOCK) || (limits && memio_limits_on()))
+		gathered(key, limits ? own : 0, own_lines, limits ? late : 0, flags);
+	else
+		local_irq_restore(flags);
+}
+
+/**
+ * memio_charge_own - a device moves bytes for an owner
+ * @dev:	the device's id, not 0
+ * @owner:	the owner; 0 is the root's
+ * @bytes:	bytes, a pair
+ * @lines:	likewise, in whole lines
+ *
+ * Context: any; interrupts are turned off.
+ */
+void memio_charge_own(u16 dev, u32 owner, u64 bytes, u64 lines)
+{
+	gather(key_of(dev, owner), bytes, lines, 0, 0, 0, true);
+}
+
+/**
+ * memio_charge_in - a device moves bytes, of which most will be claimed later
+ * @dev:	the device's id, not 0
+ * @bytes:	bytes that the root claims, a pair
+ * @lines:	likewise, in whole lines
+ * @more:	bytes that nobody has claimed so far, a pair
+ * @more_lines:	likewise, in whole lines
+ *
+ * Context: any; interrupts are turned off.
+ */
+void memio_charge_in(u16 dev, u64 bytes, u64 lines, u64 more, u64 more_lines)
+{
+	gather(key_of(dev, 0), bytes, lines, more, more_lines, 0, true);
+}
+
+/**
+ * memio_charge_late - an owner claims what a device has moved before
+ * @dev:	the device's id, not 0
+ * @owner:	the owner; 0 is the root's
+ * @bytes:	bytes from the device
+ * @lines:	likewise, in whole lines
+ *
+ * Context: any; interrupts are turned off.
+ */
+void memio_charge_late(u16 dev, u32 owner, u32 bytes, u32 lines)
+{
+	gather(key_of(dev, owner), 0, 0, 0, 0, memio_pair(bytes, lines), true);
 }
 
 /**
@@ -264,7 +432,7 @@ again:
  * @dev:	the device's id; 0 charges nothing
  * @owner:	the owner; 0 is the root's
  * @total:	what moves now; NULL: nothing
- * @claim:	what is @owner's; without @total it has moved from the device before.
+ * @claim:	what of @total is @owner's; without @total it has moved from the device before.
  *		NULL: nothing
  *
  * Context: any; interrupts are turned off.
@@ -272,7 +440,20 @@ again:
 void memio_charge(u16 dev, u32 owner, const struct memio_move *total,
 		  const struct memio_move *claim)
 {
-	charge(dev, owner, total, claim, true);
+	u64 own, own_lines, all, all_lines;
+
+	if (!dev)
+		return;
+	if (claim && !total) {
+		memio_charge_late(dev, owner, claim->from, claim->from_lines);
+		return;
+	}
+	own = claim ? memio_pair(claim->to, claim->from) : 0;
+	own_lines = claim ? memio_pair(claim->to_lines, claim->from_lines) : 0;
+	all = total ? memio_pair(total->to, total->from) : 0;
+	all_lines = total ? memio_pair(total->to_lines, total->from_lines) : 0;
+	gather(key_of(dev, claim ? owner : 0), own, own_lines, all - own, all_lines - own_lines,
+	       0, true);
 }
 
 /**
@@ -285,7 +466,19 @@ void memio_charge(u16 dev, u32 owner, const struct memio_move *total,
  */
 void memio_charge_paid(u16 dev, u32 owner, const struct memio_move *move)
 {
-	charge(dev, owner, move, move, false);
+	if (dev)
+		gather(key_of(dev, owner), memio_pair(move->to, move->from),
+		       memio_pair(move->to_lines, move->from_lines), 0, 0, 0, false);
+}
+
+/* Hands on what an entry has, and gives it to @owner. On its CPU, interrupts are off. */
+static noinline void begin_cpu(struct stock *s, struct cpu_entry *e, u32 owner)
+{
+	raw_spin_lock(&s->cpu_lock);
+	if (cpu_has_read(e))
+		flush_cpu(smp_processor_id(), e);
+	e->owner = owner;
+	raw_spin_unlock(&s->cpu_lock);
 }
 
 /**
@@ -301,19 +494,12 @@ void memio_charge_cpu(u32 owner, u32 lines)
 {
 	struct stock *s = this_cpu_ptr(&stocks);
 	struct cpu_entry *e = &s->cpu[hash_32(owner, MEMIO_STOCK_BITS)];
-	int cpu = smp_processor_id();
 
-	raw_spin_lock(&s->cpu_lock);
-	if (unlikely(e->owner != owner)) {
-		if (e->lines)
-			flush_cpu(cpu, e);
-		e->owner = owner;
-	}
-	if (check_add_overflow(e->lines, lines, &e->lines))
-		e->lines = U32_MAX;
-	if (unlikely(e->lines >= MEMIO_STOCK / MEMIO_LINE_BYTES))
-		flush_cpu(cpu, e);
-	raw_spin_unlock(&s->cpu_lock);
+	if (unlikely(e->owner != owner))
+		begin_cpu(s, e, owner);
+	WRITE_ONCE(e->lines, e->lines + lines);
+	if (unlikely(e->lines - READ_ONCE(e->handed) >= MEMIO_STOCK / MEMIO_LINE_BYTES))
+		begin_cpu(s, e, owner);
 	if (memio_limits_on())
 		__memio_limit_charge_cpu(owner, lines);
 }
@@ -363,8 +549,10 @@ static int __init memio_charge_init(void)
 	for_each_possible_cpu(cpu) {
 		s = per_cpu_ptr(&stocks, cpu);
 		raw_spin_lock_init(&s->cpu_lock);
-		for (i = 0; i < ARRAY_SIZE(s->entry); i++)
+		for (i = 0; i < ARRAY_SIZE(s->entry); i++) {
 			raw_spin_lock_init(&s->entry[i].lock);
+			u64_stats_init(&s->entry[i].sync);
+		}
 	}
 	return 0;
 }

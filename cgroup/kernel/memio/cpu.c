@@ -422,8 +422,8 @@ static u32 cpu_read(struct memio_cpu *c)
 	}
 	lines = count - c->last;
 	c->last = count;
-	if (unlikely(lines > U32_MAX)) {
-		/* 256 GiB since the last tick: the counter was lost, not the lines read. */
+	if (unlikely(lines > S32_MAX)) {
+		/* 128 GiB since the last tick: the counter was lost, not the lines read. */
 		WRITE_ONCE(c->lost, true);
 		return 0;
 	}

@@ -861,6 +861,25 @@ struct memio_move {
 
 #define MEMIO_LINE	64
 
+/* Both directions in one: what goes to a device, and above it what comes from it. */
+static inline u64 memio_pair(u32 to, u32 from)
+{
+	return (u64)from << 32 | to;
+}
+
+static inline u32 memio_pair_to(u64 pair)
+{
+	return pair;
+}
+
+static inline u32 memio_pair_from(u64 pair)
+{
+	return pair >> 32;
+}
+
+void memio_charge_own(u16 dev, u32 owner, u64 bytes, u64 lines);
+void memio_charge_in(u16 dev, u64 bytes, u64 lines, u64 more, u64 more_lines);
+void memio_charge_late(u16 dev, u32 owner, u32 bytes, u32 lines);
 void memio_charge(u16 dev, u32 owner, const struct memio_move *total,
 		  const struct memio_move *claim);
 void memio_charge_paid(u16 dev, u32 owner, const struct memio_move *move);

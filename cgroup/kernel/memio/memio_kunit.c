@@ -14,6 +14,7 @@
 #include <linux/sched/signal.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/tcp.h>
 #include <net/gro.h>
 #include <net/gso.h>
@@ -744,12 +745,19 @@ static struct memio_cgroup *new_group(struct kunit *test, struct memio_cgroup *p
 	return g;
 }
 
+/* Another test's device of the same number is prepared anew. */
+static void forget_stock(void *unused)
+{
+	memio_stock_flush();
+}
+
 static int owners_init(struct kunit *test)
 {
 	struct owners *o = kunit_kzalloc(test, sizeof(*o), GFP_KERNEL);
 	int cpu;
 
 	KUNIT_ASSERT_NOT_NULL(test, o);
+	on_each_cpu(forget_stock, NULL, true);
 	publish(0, 0, 0, false);
 	o->parent = new_group(test, &memio_root);
 	for (int i = 0; i < 2; i++)
@@ -774,7 +782,7 @@ static void owners_exit(struct kunit *test)
 {
 	struct owners *o = test->priv;
 
-	memio_stock_drain();
+	on_each_cpu(forget_stock, NULL, true);
 	memio_owner_move(current, &memio_root);
 	for (int i = 0; i < 2; i++)
 		memio_owner_offline_group(o->group[i]);

@@ -103,15 +103,9 @@ static void set_rx(struct sk_buff *skb, u16 dev, u32 bytes)
 
 void __memio_skb_rx(struct sk_buff *skb)
 {
-	const struct memio_ring *ring = ring_of(skb->dev);
-	/* Filling the ring is the driver's business, not the reader's. */
-	struct memio_move fill = {
-		.to = ring->rx_free,
-		.to_lines = ring->rx_reads * MEMIO_LINE,
-	};
-	struct memio_move move = fill;
+	const struct memio_ring *ring;
 	u16 id = READ_ONCE(skb->dev->memio_dev);
-	u32 bytes = skb->len;
+	u32 bytes = skb->len, lines;
 
 	/* With an owner, it has come back from a device that it was sent to (loopback). */
 	if (!id || skb->memio || skb->pkt_type == PACKET_LOOPBACK)
@@ -120,24 +114,26 @@ void __memio_skb_rx(struct sk_buff *skb)
 	/* The driver has taken the Ethernet header off. */
 	if (skb_mac_header_was_set(skb))
 		bytes += skb->data - skb_mac_header(skb);
-	set_rx(skb, id, bytes + ring->rx_packet);
-	move.from = bytes + ring->rx_packet;
-	move.from_lines = round_up(bytes, MEMIO_LINE) + MEMIO_LINE;
-	memio_charge(id, 0, &move, &fill);
+	ring = ring_of(skb->dev);
+	lines = round_up(bytes, MEMIO_LINE) + MEMIO_LINE;
+	bytes += ring->rx_packet;
+	set_rx(skb, id, bytes);
+	/* Filling the ring is the driver's business, not the reader's. */
+	memio_charge_in(id, memio_pair(ring->rx_free, 0),
+			memio_pair(ring->rx_reads * MEMIO_LINE, 0),
+			memio_pair(0, bytes), memio_pair(0, lines));
 }
 
 /* Claims a part of what a packet has left, and @rest for its lines. */
 static void claim(struct sk_buff *skb, u32 owner, u32 bytes, u32 rest)
 {
 	u32 left = rx_bytes(skb);
-	struct memio_move move = {
-		.from = min(bytes, left),
-		.from_lines = min(bytes, left) + rest,
-	};
+	u16 dev = rx_dev(skb);
 
-	if (move.from) {
-		set_rx(skb, rx_dev(skb), left - move.from);
-		memio_charge(rx_dev(skb), owner, NULL, &move);
+	bytes = min(bytes, left);
+	if (bytes) {
+		set_rx(skb, dev, left - bytes);
+		memio_charge_late(dev, owner, bytes, bytes + rest);
 	}
 }
 
@@ -300,9 +296,16 @@ static u32 last_user(const struct sk_buff *skb)
 	return skb->sk && sk_fullsock(skb->sk) ? user_of(skb->sk) : 0;
 }
 
+/*
+ * What the kernel makes by itself (ARP, ND) is the root's; what is forwarded, nobody's.
+ *
+ * Pieces mostly begin with a page and end within a line, but for the first, and the device reads
+ * where each is by itself.
+ */
 void __memio_tx_begin(struct memio_tx *tx, struct sk_buff *skb, const struct net_device *dev)
 {
 	const struct memio_ring *ring = ring_of(dev);
+	u32 pieces, to;
 
 	tx->dev = READ_ONCE(dev->memio_dev);
 	if (!tx->dev) {
@@ -313,37 +316,26 @@ void __memio_tx_begin(struct memio_tx *tx, struct sk_buff *skb, const struct net
 	}
 	tx->forwarded = skb->memio_rx;
 	tx->owner = tx->forwarded ? 0 : skb->memio;
-	if (!tx->owner && !tx->forwarded)
+	if (unlikely(!tx->owner) && !tx->forwarded)
 		tx->owner = last_user(skb);
-	tx->bytes = skb->len;
-	tx->pieces = 1 + skb_shinfo(skb)->nr_frags;
-	tx->beside = ring->tx_packet + tx->pieces * ring->tx_piece;
-	if (tx->pieces > 1)
-		tx->beside += ring->tx_list;
+	pieces = 1 + skb_shinfo(skb)->nr_frags;
+	to = skb->len + ring->tx_packet + pieces * ring->tx_piece;
+	if (pieces > 1)
+		to += ring->tx_list;
 	if (skb->ip_summed == CHECKSUM_PARTIAL)
-		tx->beside += ring->tx_offload;
-	tx->done = ring->tx_done;
-	tx->reads = ring->tx_reads;
-	tx->writes = ring->tx_writes;
+		to += ring->tx_offload;
+	tx->bytes = memio_pair(to, ring->tx_done);
+	tx->lines = memio_pair(skb->len + pieces * (MEMIO_LINE + MEMIO_LINE / 2) + MEMIO_LINE / 2 +
+			       ring->tx_reads * MEMIO_LINE, ring->tx_writes * MEMIO_LINE);
 }
 EXPORT_SYMBOL(__memio_tx_begin);
 
-/* What the kernel makes by itself (ARP, ND) is the root's; what is forwarded, nobody's. */
 void __memio_tx_done(const struct memio_tx *tx)
 {
-	/*
-	 * Pieces mostly begin with a page and end within a line, but for the first, and
-	 * the device reads where each is by itself.
-	 */
-	struct memio_move move = {
-		.to = tx->bytes + tx->beside,
-		.from = tx->done,
-		.to_lines = tx->bytes + tx->pieces * (MEMIO_LINE + MEMIO_LINE / 2) +
-			    MEMIO_LINE / 2 + tx->reads * MEMIO_LINE,
-		.from_lines = tx->writes * MEMIO_LINE,
-	};
-
-	memio_charge(tx->dev, tx->owner, &move, tx->forwarded ? NULL : &move);
+	if (unlikely(tx->forwarded))
+		memio_charge_in(tx->dev, 0, 0, tx->bytes, tx->lines);
+	else
+		memio_charge_own(tx->dev, tx->owner, tx->bytes, tx->lines);
 }
 EXPORT_SYMBOL(__memio_tx_done);
 
@@ -360,10 +352,8 @@ void __memio_sock_used(struct sock *sk)
 {
 	u32 owner;
 
-	/* These never reach a device. */
-	if (!sk || sk->sk_family == AF_UNIX || sk->sk_family == AF_NETLINK)
-		return;
-	if (kernels(sk))
+	/* These never reach a device; nor do AF_UNIX's, which don't come here. */
+	if (sk->sk_family == AF_NETLINK || kernels(sk))
 		return;
 	owner = memio_current_owner();
 	if (owner && READ_ONCE(sk->sk_memio) != owner)
