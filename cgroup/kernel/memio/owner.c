@@ -38,7 +38,9 @@
  * Ids are shared out: a group, with those below it, may have three times as many as are left for
  * others (MEMIO_FAIR). A group with thousands of short tasks a second that do IO so takes three
  * quarters of the ids for the half minute that they rest, two such groups 43 % each, ten 9.7 %
- * each, and the next one still finds the 3 % that are left: 32,000. The root's own tasks are a group
+ * each, and the next one still finds the 3 % that are left: 32,000. A group in another may have three
+ * quarters of what that one may: 2.25 times as many as are left, or its brothers would find that it
+ * has taken all that their parent may have; and so on, further down. The root's own tasks are a group
  * like any other: while what CPUs read is counted each that is forked there is an owner, and what a
  * shell forks to become a group's rests as the root's, beside what it is there.
  *
@@ -88,6 +90,7 @@
 #define MEMIO_AGAIN		(HZ / 10)
 #define MEMIO_BATCH		64	/* owners that are looked at with the lock held */
 #define MEMIO_FAIR		3
+#define MEMIO_FAIR_DEPTH	16U	/* groups further down share what these have */
 
 /* Fewer of them, for tests of what happens when they run out. */
 static unsigned int memio_max_owners __ro_after_init = MEMIO_SLOTS;
@@ -156,18 +159,32 @@ static unsigned int left_for_tasks(void)
 	return most - min(most, owner_ids.nr_used);
 }
 
+/* How many ids a group below so many others may have with those below it, see "Ids are shared out" */
+static u64 fair_share(unsigned int left, unsigned int depth)
+{
+	u64 share = (u64)left * MEMIO_FAIR;
+
+	for (depth = min(depth, MEMIO_FAIR_DEPTH); depth; depth--)
+		share = share * MEMIO_FAIR / (MEMIO_FAIR + 1);
+	return share;
+}
+
 /*
- * Whether another task of a group may have an id: if the group has not more than MEMIO_FAIR times
- * as many as are left. What is below the root is not the root's: only its own tasks count there.
+ * Whether another task of a group may have an id. What is below the root is not the root's: only
+ * its own tasks count there.
  */
 static bool may_have_one(struct memio_cgroup *g)
 {
-	unsigned int left = left_for_tasks();
+	unsigned int left = left_for_tasks(), depth = 0;
+	struct memio_cgroup *above;
 
 	if (!memio_cgroup_parent(g))
-		return g->home->owners / MEMIO_FAIR < left;
-	for (; memio_cgroup_parent(g); g = memio_cgroup_parent(g))
-		if (g->nr_owners / MEMIO_FAIR >= left)
+		return g->home->owners < fair_share(left, 0);
+	for (above = memio_cgroup_parent(g); memio_cgroup_parent(above);
+	     above = memio_cgroup_parent(above))
+		depth++;
+	for (; memio_cgroup_parent(g); g = memio_cgroup_parent(g), depth--)
+		if (g->nr_owners >= fair_share(left, depth))
 			return false;
 	return left;
 }
