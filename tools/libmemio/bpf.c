@@ -558,7 +558,7 @@ static bool bpf_here(struct memio *m)
 
 static bool bpf_here(struct memio *m)
 {
-	mio_fail(m, -ENOTSUP, "this libmemio was built without its BPF programs, which could count: clang, bpftool or libbpf was missing");
+	mio_fail(m, -ENOTSUP, "This libmemio was built without its BPF programs, which could count: clang, bpftool or libbpf was missing");
 	return false;
 }
 

@@ -276,7 +276,7 @@ struct {
 
 /* Who sent by a socket last */
 struct sender {
-	u64 group, parent, start, leader;
+	u64 group, start, leader;
 	u32 pid, tid;
 };
 
@@ -330,8 +330,12 @@ ALONE u32 slot_of_device(u64 device)
 static __always_inline u32 slot_of_disk(struct gendisk *disk)
 {
 	u64 seq = disk->diskseq;
-	u32 *found = bpf_map_lookup_elem(&disks, &seq), slot;
+	u32 *found, slot;
 
+	/* loop, dm, md: there may be many of them, one after the other */
+	if (!disk->part0->bd_device.parent)
+		return 0;
+	found = bpf_map_lookup_elem(&disks, &seq);
 	if (found)
 		return *found;
 	slot = slot_of_device((u64)BPF_CORE_READ(disk, part0, bd_device.parent));
@@ -369,14 +373,21 @@ static __always_inline struct cgroup *group_of(struct task_struct *task)
 	return BPF_CORE_READ(task->cgroups, dfl_cgrp);
 }
 
+/* An interrupt may come, and charge the same group on this CPU. */
+static __always_inline void add_bytes(struct count_bytes *b, u64 to, u64 from)
+{
+	if (to)
+		__sync_fetch_and_add(&b->to, to);
+	if (from)
+		__sync_fetch_and_add(&b->from, from);
+}
+
 static __always_inline void add_total(u32 slot, u64 to, u64 from)
 {
 	struct count_bytes *b = bpf_map_lookup_elem(&totals, &slot);
 
-	if (b) {
-		b->to += to;
-		b->from += from;
-	}
+	if (b)
+		add_bytes(b, to, from);
 }
 
 static __always_inline u64 id_of(struct cgroup *group)
@@ -423,8 +434,7 @@ ALONE int add_group(u64 id, u64 group, u32 slot, u64 to, u64 from)
 		if (group)
 			note_parents(group);
 	}
-	b->to += to;
-	b->from += from;
+	add_bytes(b, to, from);
 	return 0;
 }
 
@@ -445,8 +455,7 @@ static __always_inline int add_own(u32 slot, u64 to, u64 from)
 
 	if (!b)
 		return add_own_group(slot, to, from);
-	b->to += to;
-	b->from += from;
+	add_bytes(b, to, from);
 	return 0;
 }
 
@@ -472,10 +481,7 @@ static __always_inline void add_task(u32 tid, u32 pid, u64 start, u64 leader, u3
 			return;
 		}
 	}
-	if (to)
-		__sync_fetch_and_add(&t->bytes.to, to);
-	if (from)
-		__sync_fetch_and_add(&t->bytes.from, from);
+	add_bytes(&t->bytes, to, from);
 }
 
 static __always_inline void add_current(struct task_struct *task, u32 slot, u64 to, u64 from)
@@ -661,7 +667,6 @@ static __always_inline int note_sender(struct sock *sk)
 {
 	struct task_struct *task;
 	struct sender *s;
-	struct cgroup *group;
 	u64 ids, id;
 	u16 family;
 
@@ -678,13 +683,13 @@ static __always_inline int note_sender(struct sock *sk)
 	id = bpf_get_current_cgroup_id();
 	if (s->tid == (u32)ids && s->start == task->start_boottime && s->group == id)
 		return 0;
+	if (s->group != id)
+		note_parents((u64)group_of(task));
 	s->group = id;
 	s->start = task->start_boottime;
 	s->leader = task->group_leader->start_boottime;
 	s->pid = ids >> 32;
 	s->tid = (u32)ids;
-	group = group_of(task);
-	note_parents((u64)group);
 	return 0;
 }
 
