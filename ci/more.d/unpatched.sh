@@ -90,8 +90,8 @@ left_alone() {
 	is "... and says which backend it is" "$(jq -r .backend "$dir/doctor")" bpf
 	is "... and what a patched kernel would add" \
 		"$(jq -r '.findings[] | select(.check == "kernel") | "\(.level) \(.code)"' "$dir/doctor")" 'hint bpf'
-	like "top shows the disk's reader" "$(cat "$dir/top")" '(^|/| )a +- '
-	is "... as JSON, a task that reads" "$(jq '[.rows[]? | select(.io_from_bps > 1000000)] | length > 0' "$dir/top.json")" true
+	like "top shows the disk's reader" "$(cat "$dir/top")" ' a +0 +[0-9.]+[MG] +- +- +- '
+	is "... as JSON, a task that reads" "$(jq -s '[.[].rows[] | select(.io_from_bps > 1000000)] | length > 0' "$dir/top.json")" true
 	is "stat says that memory bytes are absent" "$(jq -c '[.targets[0].memory, .targets[0].lines[0].mem_read_bytes]' \
 		"$dir/fsync.json")" '["absent",null]'
 	is "no program is left" "$(cat "$dir/left")" 0
