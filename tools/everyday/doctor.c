@@ -143,7 +143,7 @@ static void enabled(struct doctor *d)
 	off = strstr(text, "memio=off");
 	if (off && (off == text || off[-1] == ' '))
 		say(d, "boot", HINT, "off-at-boot",
-		    "take memio=off from the kernel's command line: switched on later, memio can't tell whose page is written back",
+		    "take memio=off from the kernel's command line; memio then accounts as soon as a group has the controller",
 		    "memio was off at boot");
 	first_word(read_text(d, "sys/kernel/memio/enabled", text, sizeof(text)));
 	if (!strcmp(text, "0") && d->has_state && !off && memio_group_enables(d->m, "/") != 1)
@@ -328,7 +328,7 @@ static void valid(struct doctor *d)
 	else if (io && strcmp(io->word, "held"))
 		say(d, "valid", WRONG, io->word, "see memio(7) for the words of memio.state",
 		    "estimates are not valid: memio.state says io %s", io->word);
-	else if (!d->is_root)
+	else if (!io && !d->is_root)
 		say(d, "valid", HINT, "not-wanted", "run memio doctor as root",
 		    "nobody who may reads figures, so the kernel does not read the counters");
 	else
