@@ -106,6 +106,17 @@ static json_t *json_row(const struct model *o, const struct track *t)
 	json_object_set_new(row, "share", t->figures & SHARE_FIGURES ? json_real(t->share) :
 			    json_null());
 	json_object_set_new(row, "memory", json_string(memory_word(o, t)));
+	if (t->kind == TRACK_DEVICE && t->half >= 0)
+		json_object_set_new(row, "half_width", json_real(t->half));
+	if (t->besides) {
+		json_t *beside = json_object();
+
+		for (f = 0; f < FIG_CPU; f++)
+			if (t->besides & 1u << f)
+				json_object_set_new(beside, figure_names[f],
+						    json_integer(t->beside[f] + 0.5));
+		json_object_set_new(row, "beside", beside);
+	}
 	if (t->anew)
 		json_object_set_new(row, "anew", json_true());
 	if (t->denied)
@@ -135,6 +146,8 @@ bool print_json(struct view *v, const struct model *o, FILE *to)
 	json_object_set_new(all, "interval_ns", json_integer(o->interval_ns));
 	json_object_set_new(all, "source", json_string(o->source));
 	json_object_set_new(all, "estimator", json_string(o->estimator));
+	if (o->beside.path)
+		json_object_set_new(all, "beside", text_of(o->beside.name));
 	for (i = 0; i < o->notes; i++) {
 		json_t *n = json_object();
 

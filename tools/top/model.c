@@ -32,6 +32,7 @@ int model_init(struct model *o)
 {
 	memset(o, 0, sizeof(*o));
 	o->below = "/";
+	stpcpy(o->beside.name, "beside");
 	o->store = store_new();
 	return o->store ? 0 : -ENOMEM;
 }
@@ -46,6 +47,8 @@ void model_free(struct model *o)
 	memio_stat_free(&o->diff);
 	memio_flat_free(&o->flat);
 	memio_membw_free(&o->membw);
+	memio_stat_free(&o->beside.now);
+	memio_stat_free(&o->beside.then);
 	memio_flat_free(&o->looked.events);
 	memio_flat_free(&o->looked.state);
 	memset(o, 0, sizeof(*o));
@@ -437,7 +440,122 @@ static int read_tasks(struct model *o, struct memio *m, uint64_t recorded_ns)
 	return 0;
 }
 
+/* ---- what another account says ---- */
+
+/* The value of a line "KEY VALUE", up to @size; false: there is none */
+static bool flat_value(const char *text, const char *key, char *value, size_t size)
+{
+	const size_t n = strlen(key);
+	const char *line;
+
+	for (line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, n) || line[n] != ' ')
+			continue;
+		snprintf(value, size, "%.*s", (int)strcspn(line + n + 1, " \n"), line + n + 1);
+		return true;
+	}
+	return false;
+}
+
+/* Its text; free() takes it. NULL: errno */
+static char *beside_text(struct model *o, struct memio *m, size_t *length)
+{
+	const bool program = *o->beside.path == '|';
+	const size_t most = 1 << 20;
+	char path[8192], *text;
+	int status = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s%s%s", o->recorded ? memio_root(m) : "",
+		 o->recorded ? "/" : "", o->beside.path);
+	f = program ? popen(o->beside.path + 1, "re") : fopen(path, "re");
+	text = f ? malloc(most) : NULL;
+	if (text) {
+		*length = fread(text, 1, most - 1, f);
+		text[*length] = '\0';
+	}
+	if (f)
+		status = program ? pclose(f) : fclose(f);
+	if (!text || !status)
+		return text;
+	/* What it printed before it failed is no account. */
+	free(text);
+	errno = EIO;
+	return NULL;
+}
+
+static int read_beside(struct model *o, struct memio *m)
+{
+	struct beside *b = &o->beside;
+	const struct memio_stat old = b->then;
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
+	char number[24], word[MEMIO_WORD_MAX], why[512], *text;
+	size_t n;
+	uint64_t ns;
+	int err;
+
+	if (!b->path)
+		return 0;
+	text = beside_text(o, m, &n);
+	if (!text) {
+		snprintf(why, sizeof(why), "%.400s: %s", b->path, strerror(errno));
+		add_note(o, '-', b->name, why);
+		return 0;
+	}
+	if (flat_value(text, "name", word, sizeof(word)))
+		snprintf(b->name, sizeof(b->name), "%.*s", (int)strspn(word, letters), word);
+	ns = flat_value(text, "time_ns", number, sizeof(number)) ? strtoull(number, NULL, 10) :
+	     now_ns();
+	err = 0;
+	/* The writer may be slower than top: the last rates stand until there is something new. */
+	if (ns != b->now_ns) {
+		b->then = b->now;
+		b->now = old;
+		b->then_ns = b->now_ns;
+		b->now_ns = ns;
+		err = memio_stat_parse(&b->now, text, n);
+	}
+	free(text);
+	return err ? no_memory(o) : 0;
+}
+
+static void count_beside(struct model *o, struct track *t)
+{
+	static const enum memio_field fields[] = {
+		MEMIO_IO_TO, MEMIO_IO_FROM, MEMIO_MEM_READ, MEMIO_MEM_WRITE,
+	};
+	const struct beside *b = &o->beside;
+	const struct memio_line *now = memio_stat_find(&b->now, t->name);
+	const struct memio_line *then = memio_stat_find(&b->then, t->name);
+	int f;
+
+	t->besides = 0;
+	if (!b->then_ns || b->now_ns <= b->then_ns || !now || !then)
+		return;
+	for (f = 0; f < FIG_CPU; f++) {
+		const uint64_t is = memio_get(now, fields[f]), was = memio_get(then, fields[f]);
+
+		if (!memio_has(now, fields[f]))
+			continue;
+		t->besides |= 1u << f;
+		t->beside[f] = memio_rate(is > was ? is - was : 0, b->now_ns - b->then_ns);
+	}
+}
+
 /* ---- devices ---- */
+
+/* Half of what lies between the bounds, beside the figure itself */
+static double half_width(const struct memio_line *l, uint64_t memory)
+{
+	const uint64_t most = memio_get(l, MEMIO_MEM_READ_MAX) + memio_get(l, MEMIO_MEM_WRITE_MAX);
+	const uint64_t least = memio_get(l, MEMIO_MEM_READ_MIN) + memio_get(l, MEMIO_MEM_WRITE_MIN);
+
+	if (!memio_has(l, MEMIO_MEM_READ_MAX) || !memio_has(l, MEMIO_MEM_WRITE_MAX) || !memory)
+		return -1;
+	return most > least ? (most - least) / 2.0 / memory : 0;
+}
 
 static int read_devices(struct model *o, struct memio *m, uint64_t recorded_ns)
 {
@@ -463,6 +581,9 @@ static int read_devices(struct model *o, struct memio *m, uint64_t recorded_ns)
 		t->figures = 0;
 		t->anew = l->anew;
 		t->worth = o->worth;
+		t->half = -1;
+		count_beside(o, t);
+		o->has_bounds |= memio_has(l, MEMIO_MEM_READ_MAX);
 		if (ns) {
 			const uint64_t io = memio_get(l, MEMIO_IO_TO) + memio_get(l, MEMIO_IO_FROM);
 			const uint64_t memory = memio_get(l, MEMIO_MEM_READ) +
@@ -482,6 +603,7 @@ static int read_devices(struct model *o, struct memio *m, uint64_t recorded_ns)
 			    (double)memio_unpriced(l) / io > UNPRICED_MOST)
 				t->worth = WORTH_BOUND;
 			t->moved = io + memory;
+			t->half = half_width(l, memory);
 			if (t->figures & SHARE_FIGURES)
 				track_remember(t, track_share(t));
 		}
@@ -628,7 +750,10 @@ int model_sample(struct model *o, struct memio *m, uint64_t recorded_ns)
 	o->group.n = o->task.n = o->device.n = 0;
 	o->denied = o->tasks_read = 0;
 	read_worth(o, m);
-	err = read_groups(o, m, recorded_ns);
+	/* Just before the root's file, so that both are of nearly one instant */
+	err = read_beside(o, m);
+	if (!err)
+		err = read_groups(o, m, recorded_ns);
 	if (!err)
 		err = read_tasks(o, m, recorded_ns);
 	if (!err)

@@ -33,6 +33,21 @@ struct looked {
 	struct memio_flat events, state;
 };
 
+/**
+ * struct beside - another account of the devices, in the grammar of memio.stat
+ * @path:	a file; or behind a '|' a command of the shell that prints it. NULL: there is none.
+ *		In a recording the file is below each sample
+ * @name:	what it is called, for titles: its line "name WORD", else "beside"
+ * @now, @then:	the last two texts that differed
+ * @now_ns, @then_ns: when they were taken: its line "time_ns N", else when top read them
+ */
+struct beside {
+	const char *path;
+	char name[MEMIO_WORD_MAX];
+	struct memio_stat now, then;
+	uint64_t now_ns, then_ns;
+};
+
 /* A list of tracks */
 struct tracks {
 	struct track **track;
@@ -56,6 +71,8 @@ struct tracks {
  * @worth:	of all memory figures
  * @has_cpu:	what CPUs read is counted
  * @has_memory:	memory bytes are known, and not IO bytes alone
+ * @has_bounds:	the kernel tells of bounds
+ * @beside:	figures of somebody else
  * @note:	what is to be said of figures
  */
 struct model {
@@ -69,7 +86,8 @@ struct model {
 	size_t denied, tasks_read;
 	char source[MEMIO_WORD_MAX], estimator[MEMIO_WORD_MAX], state[MEMIO_WORD_MAX];
 	enum worth worth;
-	bool has_cpu, has_memory;
+	bool has_cpu, has_memory, has_bounds;
+	struct beside beside;
 	struct note note[MODEL_NOTES];
 	size_t notes;
 	struct looked looked;

@@ -28,11 +28,12 @@ enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV };
 /**
  * struct settings - what the arguments say
  * @root:	where proc/ and sys/ are, or a recording; "/" is the running machine
+ * @beside:	a file with another account of the devices; or NULL
  * @batch:	no terminal
  * @samples:	how many tables; 0: until it is ended
  */
 struct settings {
-	const char *root, *below, *backend;
+	const char *root, *below, *backend, *beside;
 	bool batch;
 	unsigned long samples;
 	enum format format;
@@ -266,7 +267,7 @@ static int run_live(struct feed *f, struct settings *set, struct model *o)
 
 /* ---- options ---- */
 
-enum { OPT_JSON = 256, OPT_CSV, OPT_ASCII, OPT_ROOT, OPT_BACKEND };
+enum { OPT_JSON = 256, OPT_CSV, OPT_ASCII, OPT_BESIDE, OPT_ROOT, OPT_BACKEND };
 
 static const struct command_option option_rows[] = {
 	{ 'b', "batch", .help = "Print one table after the other, on a terminal, too." },
@@ -293,6 +294,9 @@ static const struct command_option option_rows[] = {
 	{ OPT_BACKEND, "backend", "WHICH",
 	  .help = "Take figures from the files of a kernel with memio (kernel), or count IO bytes by BPF programs, which need root (bpf). The default, auto, takes the kernel's if they are there.",
 	  .completes = COMPLETES_WORDS, .words = "auto kernel bpf" },
+	{ OPT_BESIDE, "beside", "FILE",
+	  .help = "Show another account of the devices beside memio's: columns of devices have the memory bytes that FILE tells of, and the devices stand below groups and tasks, too. FILE is as memio.stat, and may have lines 'name WORD', for the titles, and 'time_ns N': when it was written. It is read for each sample; of a recording, it is a file of each sample. '|COMMAND' in place of FILE is run by the shell for each sample, and prints that.",
+	  .completes = COMPLETES_FILE },
 	{ OPT_ROOT, "root", "DIR",
 	  .help = "Read DIR/proc and DIR/sys instead of /proc and /sys. If there is DIR/0, DIR is a recording: DIR/0, DIR/1 and so on have copies of proc and sys, one for each sample, and can have a file time_ns with the time of the sample.",
 	  .completes = COMPLETES_FILE },
@@ -375,6 +379,9 @@ static bool take_option(struct settings *set, int option)
 	case OPT_CSV:
 		set->format = FORMAT_CSV;
 		return true;
+	case OPT_BESIDE:
+		set->beside = optarg;
+		return true;
 	case OPT_ASCII:
 		v->ascii = true;
 		return true;
@@ -428,6 +435,7 @@ static int run_top(struct settings *set)
 		}
 		o.below = below;
 	}
+	o.beside.path = set->beside;
 	o.recorded = f.recorded;
 	o.want_tasks = set->view.show == SHOW_TASKS;
 	o.want_idle = set->view.idle[SHOW_TASKS];

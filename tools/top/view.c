@@ -36,6 +36,9 @@ static const struct column_row {
 	[COL_SHARE]	= { "share",	"share",	6, 3 },
 	[COL_LIMIT]	= { "limit",	"limit",	9, 5 },
 	[COL_STOPPED]	= { "stopped",	"stopped",	8, 2 },
+	[COL_WORTH]	= { "worth",	"worth",	8, 3 },
+	[COL_BESIDE_READ] = { "",	" rd",		11, 1 },
+	[COL_BESIDE_WRITE] = { "",	" wr",		11, 1 },
 	[COL_HISTORY]	= { "history",	"history",	10, 6 },
 };
 
@@ -50,7 +53,7 @@ enum column column_of(const char *name)
 {
 	int i;
 
-	for (i = 0; i < COL_HISTORY; i++)
+	for (i = 0; i <= COL_STOPPED; i++)
 		if (!strcmp(name, columns[i].name) || !strcmp(name, columns[i].title))
 			return i;
 	return COLUMNS;
@@ -598,7 +601,8 @@ static void scroll(struct view *v)
 /* ---- columns ---- */
 
 /* Which columns fit: bits; *@name becomes the width of the name */
-static unsigned int columns_that_fit(const struct view *v, unsigned int *name)
+static unsigned int columns_that_fit(const struct view *v, const struct model *o,
+				     unsigned int *name)
 {
 	unsigned int set = (1u << COLUMNS) - 2, width = 0, i, last, worst;
 
@@ -606,6 +610,10 @@ static unsigned int columns_that_fit(const struct view *v, unsigned int *name)
 		set &= ~(1u << COL_LIMIT | 1u << COL_STOPPED);
 	if (v->show == SHOW_TASKS)
 		set &= ~(1u << COL_LIMIT);
+	if (v->show != SHOW_DEVICES || !o->has_bounds)
+		set &= ~(1u << COL_WORTH);
+	if (v->show != SHOW_DEVICES || !o->beside.path)
+		set &= ~(1u << COL_BESIDE_READ | 1u << COL_BESIDE_WRITE);
 	for (i = 1; i < COLUMNS; i++)
 		width += set & 1u << i ? columns[i].width : 0;
 	while (v->cols && width + NAME_LEAST > v->cols) {
@@ -752,11 +760,26 @@ static void put_percent(double part, char text[32])
 	stpcpy(text + strlen(text), "%");
 }
 
+static void put_beside(struct view *v, struct screen_line *l, const struct track *t,
+		       enum figure f, enum look look)
+{
+	const unsigned int width = columns[COL_BESIDE_READ].width;
+	char text[40];
+
+	if (!(t->besides & 1u << f)) {
+		put_right(v, l, look == LOOK_CHOSEN ? look : LOOK_DIM, width, "- ");
+		return;
+	}
+	view_number(t->beside[f], text, sizeof(text) - 2);
+	stpcpy(text + strlen(text), " ");
+	put_right(v, l, look == LOOK_PLAIN && t->beside[f] <= 0 ? LOOK_DIM : look, width, text);
+}
+
 static void put_cell(struct view *v, struct screen_line *l, const struct track *t,
 		     enum column column, enum look look)
 {
 	const unsigned int width = columns[column].width;
-	char text[32];
+	char text[32], percent[32];
 
 	switch (column) {
 	case COL_TO ... COL_CPU:
@@ -784,6 +807,17 @@ static void put_cell(struct view *v, struct screen_line *l, const struct track *
 		if (look == LOOK_PLAIN && t->stopped > 0)
 			look = LOOK_WARN;
 		break;
+	case COL_WORTH:
+		*text = '\0';
+		if (t->half >= 0) {
+			put_percent(t->half, percent);
+			snprintf(text, sizeof(text), "+-%.24s", percent);
+		}
+		break;
+	case COL_BESIDE_READ:
+	case COL_BESIDE_WRITE:
+		put_beside(v, l, t, column == COL_BESIDE_READ ? FIG_READ : FIG_WRITE, look);
+		return;
 	default:
 		set_look(l, look);
 		pad(l, l->cols + 2);
@@ -809,7 +843,8 @@ static void draw_row(struct view *v, struct screen *s, const struct track *t,
 			put_cell(v, l, t, i, look);
 }
 
-static void draw_titles(struct view *v, struct screen *s, unsigned int set, unsigned int name)
+static void draw_titles(struct view *v, const struct model *o, struct screen *s, unsigned int set,
+			unsigned int name)
 {
 	static const char *const what[SHOWS] = { "group", "    PID task", "device" };
 	struct screen_line *l = new_line(s);
@@ -829,7 +864,12 @@ static void draw_titles(struct view *v, struct screen *s, unsigned int set, unsi
 			put(v, l, LOOK_TITLE, "  %-*s", columns[i].width - 2, columns[i].title);
 			continue;
 		}
-		snprintf(title, sizeof(title), "%s%s", columns[i].title, i <= COL_CPU ? " " : "");
+		if (i == COL_BESIDE_READ || i == COL_BESIDE_WRITE)
+			snprintf(title, sizeof(title), "%.*s%s ", 6, o->beside.name,
+				 columns[i].title);
+		else
+			snprintf(title, sizeof(title), "%s%s", columns[i].title,
+				 i <= COL_CPU ? " " : "");
 		/* The column that is sorted by is marked in place of a space. */
 		put_right(v, l, (int)v->sort == i ? LOOK_CHOSEN : LOOK_TITLE, columns[i].width,
 			  title);
@@ -1212,6 +1252,7 @@ static void draw_help(struct view *v, struct screen *s)
 		"limit     r: memory read, w: memory written; io: cpu: dev: of these alone;",
 		"          + there are more limits (Enter shows all)",
 		"stopped   the part of the interval for which its own limits stopped the group",
+		"worth     of a device: half of what lies between the bounds of its memory bytes",
 		"history   memory bytes; the highest bar is the most of what is shown",
 		"?         the figure is not valid;  <  it is an upper bound;  -  there is none.",
 		"          The lines at the bottom say why.",
@@ -1243,7 +1284,7 @@ static void draw_list(struct view *v, struct model *o, struct screen *s, size_t 
 	unsigned int set, name, i;
 	size_t row, head;
 
-	set = columns_that_fit(v, &name);
+	set = columns_that_fit(v, o, &name);
 	if (!name) {
 		name = NAME_LEAST;
 		for (row = 0; row < v->list.n; row++) {
@@ -1256,7 +1297,7 @@ static void draw_list(struct view *v, struct model *o, struct screen *s, size_t 
 		if (name > NAME_MOST)
 			name = NAME_MOST;
 	}
-	draw_titles(v, s, set, name);
+	draw_titles(v, o, s, set, name);
 	head = s->n;
 	v->page = v->rows ? v->rows > head + foot ? v->rows - head - foot : 1 : v->list.n;
 	scroll(v);
@@ -1274,11 +1315,45 @@ static void draw_list(struct view *v, struct model *o, struct screen *s, size_t 
 		    "nothing is here");
 }
 
+static bool is_beside(const struct model *o, const struct track *t)
+{
+	return memio_stat_find(&o->beside.now, t->name);
+}
+
+/* So many lines take the devices that there is another account of */
+static size_t beside_rows(const struct model *o)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < o->device.n; i++)
+		n += is_beside(o, o->device.track[i]);
+	return n ? n + 2 : 0;
+}
+
+/* The devices, with the other account of them, below groups or tasks */
+static void draw_beside(struct view *v, struct model *o, struct screen *s)
+{
+	const enum show show = v->show;
+	unsigned int set, name;
+	size_t i;
+
+	v->show = SHOW_DEVICES;
+	set = columns_that_fit(v, o, &name);
+	if (!name)
+		name = 2 * NAME_LEAST;
+	new_line(s);
+	draw_titles(v, o, s, set, name);
+	for (i = 0; i < o->device.n; i++)
+		if (is_beside(o, o->device.track[i]))
+			draw_row(v, s, o->device.track[i], set, name, false);
+	v->show = show;
+}
+
 int view_draw(struct view *v, struct model *o, struct screen *s)
 {
 	struct screen notes = { 0 };
 	const struct track *t;
-	size_t foot, i;
+	size_t foot, below, i;
 	int err = view_list(v, o);
 
 	if (err)
@@ -1303,12 +1378,20 @@ int view_draw(struct view *v, struct model *o, struct screen *s)
 	/* Notes take no more than a third. */
 	foot = v->rows && notes.n > v->rows / 3 ? v->rows / 3 : notes.n;
 	t = v->looked ? track_of(o, v->looked) : NULL;
+	below = !v->looked && o->beside.path && v->show != SHOW_DEVICES ? beside_rows(o) : 0;
 	if (v->looked && !t)
 		put(v, new_line(s), LOOK_WARN, "it is gone, or moved nothing; Esc goes back");
 	else if (t)
 		draw_looked(v, o, s, t);
 	else
-		draw_list(v, o, s, foot + v->keys);
+		draw_list(v, o, s, foot + below + v->keys);
+	if (below) {
+		if (v->rows > foot + below + v->keys) {
+			trim_to(s, v->rows - foot - below - v->keys);
+			fill_to(s, v->rows - foot - below - v->keys);
+		}
+		draw_beside(v, o, s);
+	}
 	if (v->rows) {
 		const size_t body = v->rows > foot + v->keys ? v->rows - foot - v->keys : 1;
 
@@ -1452,7 +1535,9 @@ static enum action switch_to(struct view *v, struct model *o, enum show show)
 
 static enum action sort_next(struct view *v, int by)
 {
-	v->sort = (v->sort + COL_HISTORY + by) % COL_HISTORY;
+	const int n = COL_STOPPED + 1;
+
+	v->sort = (v->sort + n + by) % n;
 	return ACTION_DRAW;
 }
 

@@ -668,6 +668,85 @@ static void numbers(void)
 	      column_of("history") == COLUMNS, "columns by name");
 }
 
+/* ---- another account ---- */
+
+static void put_account(unsigned long long ns, unsigned long long bytes)
+{
+	put_file("beside", "account",
+		 "name ledger\ntime_ns %llu\n"
+		 "0000:00:03.0 io_to=0 io_from=%llu mem_read=7 mem_write=%llu\n"
+		 "0000:00:09.0 io_to=0 io_from=0 mem_read=0 mem_write=0\n", ns, bytes, bytes);
+}
+
+static void beside(void)
+{
+	static char path[4200], command[4400];
+	struct track *t;
+	struct bench b;
+
+	put_machine("beside");
+	put_account(1000000000, 5000000);
+	begin(&b, "beside");
+	snprintf(path, sizeof(path), "%s/account", root_of("beside"));
+	b.model.beside.path = path;
+	sample(&b);
+	check(!(store_find(b.model.store, TRACK_DEVICE, "0000:00:03.0", 0)->besides), "one reading of another account is no rate");
+	put_group("beside", "", 3000000);
+	put_account(3000000000, 9000000);
+	sample(&b);
+	check(has(&b, "ledger rd") && has(&b, "ledger wr"), "another account: titles have its name");
+	check(strstr(row(&b, "0000:00:03.0"), "         0      2.00M "),
+	      "... the devices stand below the groups, with rates over its own time");
+	check(!has(&b, "0000:00:09.0"), "... a device that memio does not know is not made up");
+	b.view.show = SHOW_DEVICES;
+	check(strstr(row(&b, "0000:00:03.0"), "3.00M ") && strstr(row(&b, "0000:00:03.0"), " 2.00M "),
+	      "... and so they do in the list of devices");
+	check(strstr(strstr(draw(&b), "\ncpu "), "50%         -          - "),
+	      "... what it does not tell of has no figure");
+	t = store_find(b.model.store, TRACK_DEVICE, "0000:00:03.0", 0);
+	check(t && t->besides == 15 && t->beside[FIG_FROM] == 2000000, "... with IO bytes, too");
+	b.view.cols = 80;
+	check(has(&b, "ledger wr"), "... on a narrow screen");
+	sample(&b);
+	check(t->besides == 15 && t->beside[FIG_FROM] == 2000000, "what has not changed keeps its rates");
+	put_file("beside", "account", "name a\033[31mb\ntime_ns 4000000000\nnonsense\n= =\n");
+	sample(&b);
+	check(!t->besides && has(&b, "a rd"), "an account that says nothing has no figures, and no control of the screen");
+	unlink(path);
+	sample(&b);
+	check(has(&b, "account: No such file"), "a file that is gone is said");
+	snprintf(command, sizeof(command), "|printf 'name sum\\ntime_ns %%s\\n0000:00:03.0 mem_read=%%s\\n' $(cat '%s')", path);
+	b.model.beside.path = command;
+	put_file("beside", "account", "5000000000 1000000");
+	sample(&b);
+	put_file("beside", "account", "6000000000 5000000");
+	sample(&b);
+	check(has(&b, "sum rd") && t->besides == 1u << FIG_READ && t->beside[FIG_READ] == 4000000,
+	      "a command prints it");
+	b.model.beside.path = "|echo time_ns 7000000000; exit 3";
+	sample(&b);
+	check(has(&b, "exit 3: Input/output error"), "a command that fails is said");
+	b.model.beside.path = NULL;
+	end(&b);
+}
+
+static void bounds(void)
+{
+	struct bench b;
+
+	put_machine("bounds");
+	begin(&b, "bounds");
+	sample(&b);
+	b.view.show = SHOW_DEVICES;
+	check(!has(&b, "worth"), "without bounds there is no column for them");
+	put_file("bounds", CG "/memio.stat",
+		 "0000:00:03.0 io_to=0 io_from=1000 mem_read=0 mem_write=1000 mem_read_min=0 mem_read_max=50 mem_write_min=900 mem_write_max=1050\n"
+		 "total io_to=0 io_from=1000 mem_read=0 mem_write=1000\n");
+	sample(&b);
+	check(has(&b, "worth") && strstr(row(&b, "0000:00:03.0"), "+-10%"), "half of what lies between the bounds");
+	end(&b);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3)
@@ -686,6 +765,8 @@ int main(int argc, char **argv)
 	folding();
 	worth();
 	stops();
+	beside();
+	bounds();
 	recording();
 	return failed > 0;
 }
