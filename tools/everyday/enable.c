@@ -8,8 +8,8 @@
  *	GLOB WORD...
  *
  * A word is a limit as of memio limit ("total=200M", "eth0.wbps=50M"), "min=RATE", "weight=N" or
- * "enable": the groups below one that matches have the controller. A '*' of GLOB matches no '/'. From
- * a '#' on a line is a comment.
+ * "enable": the groups below one that matches have the controller. A '*' of GLOB matches no '/'.
+ * From a '#' on a line is a comment.
  *
  * A group gets its limits once, when it is first seen, so that an administrator can change them.
  * --watch sees groups when they are made (inotify), and looks at all of them now and then.
@@ -114,8 +114,9 @@ static const char *take_word(struct rule *r, const char *word)
 	if (!strncmp(word, "weight=", 7)) {
 		r->has_weight = true;
 		r->weight = strtoul(word + 7, &end, 10);
-		return word[7] < '0' || word[7] > '9' || *end || r->weight < 1 || r->weight > 10000 ?
-		       "a weight is from 1 to 10000" : NULL;
+		if (word[7] < '0' || word[7] > '9' || *end || r->weight < 1 || r->weight > 10000)
+			return "a weight is from 1 to 10000";
+		return NULL;
 	}
 	err = memio_limits_add(&r->limits, word, &bad);
 	if (!err)
@@ -349,7 +350,8 @@ static void watch_group(struct enabling *e, const char *path)
 	if (e->inotify < 0 || asprintf(&dir, "%s%s", memio_mount(e->m), path) < 0)
 		return;
 	/* The same directory has one watch, however often that is asked. */
-	if (inotify_add_watch(e->inotify, dir, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) < 0 && errno == ENOSPC) {
+	if (inotify_add_watch(e->inotify, dir, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) < 0 &&
+	    errno == ENOSPC) {
 		complain("no more watches (fs.inotify.max_user_watches): groups are seen every %lu ms",
 			 e->interval_ms);
 		close(e->inotify);

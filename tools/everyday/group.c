@@ -5,8 +5,8 @@
  * The group is made in cgroupfs. The command's process enters it before it becomes the command.
  * When the command has ended, processes that it left behind go to the group that memio is in, where
  * they would be without it, and the group is removed. Another process, the guard, does the same if
- * memio is killed: it waits at a pipe that closes then, until the group is empty. Where systemd has the
- * hierarchy, scope.c gets the group from it.
+ * memio is killed: it waits at a pipe that closes then, until the group is empty. Where systemd has
+ * the hierarchy, scope.c gets the group from it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -187,8 +187,8 @@ static void home_of(struct memio *m, char *home, size_t size)
 }
 
 /*
- * systemd removes a scope when its last process has gone. What is left behind can stay, where this user
- * may not take it out; it is still under the scope's limits then.
+ * systemd removes a scope when its last process has gone. What is left behind can stay, where this
+ * user may not take it out; it is still under the scope's limits then.
  */
 static void remove_scope(struct memio *m, struct own_group *g)
 {
@@ -206,14 +206,16 @@ static void remove_scope(struct memio *m, struct own_group *g)
 	}
 	scope_end(g);
 	if (mover.n)
-		complain("%u processes that the command left behind are in the group %s now", mover.n, home);
+		complain("%u processes that the command left behind are in the group %s now",
+			 mover.n, home);
 	if (mover.stay)
 		complain("%u processes that the command left behind stay in the group %s, with its limits",
 			 mover.stay, g->path);
 	for (i = 0; path && !mover.stay && i < 1000 && !access(path, F_OK); i++)
 		nanosleep(&pause, NULL);
 	if (path && !mover.stay && !access(path, F_OK))
-		complain("the group %s is still there: systemctl stop %s", g->path, strrchr(g->path, '/') + 1);
+		complain("the group %s is still there: systemctl stop %s", g->path,
+			 strrchr(g->path, '/') + 1);
 	free(mover.to);
 	free(path);
 }

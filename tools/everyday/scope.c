@@ -2,8 +2,8 @@
 /*
  * A scope of systemd for a command, see everyday.h
  *
- * Where systemd is the first process it owns the hierarchy, so it is asked for a group: the system's
- * manager by root, the user's own manager by a user. A scope begins with processes that are there
+ * Where systemd is the first process it owns the hierarchy, so it is asked for a group: the
+ * system's manager by root, the user's own manager by a user. A scope begins with processes that are there
  * already: one that waits until it may become the command, and the keeper, which waits until memio
  * is done. systemd removes a scope when its last process ends. The keeper holds it until its
  * figures are read; and if memio is killed, the keeper ends, as the pipe that it reads does.
@@ -57,7 +57,7 @@ static __attribute__((noreturn)) void keep(int end)
 	setsid();
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	/* Nobody is to wait for the end of an output that it has inherited, nor for that of its siblings'. */
+	/* Nobody is to wait for the end of an output, or of a pipe, that it has inherited. */
 	for (fd = 0; fd < 1024; fd++)
 		if (fd != end)
 			close(fd);

@@ -115,7 +115,9 @@ static int write_textfiles(struct metrics *x, const struct settings *set)
 
 static int export(const struct settings *set)
 {
-	struct metrics x = { .depth = set->depth, .match = set->match, .version = command_version_text };
+	struct metrics x = {
+		.depth = set->depth, .match = set->match, .version = command_version_text,
+	};
 	int status = STATUS_FAILED;
 
 	/* Of a kernel with memio: counters of a metric are not to begin anew with each run. */

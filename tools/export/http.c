@@ -2,8 +2,8 @@
 /*
  * memio export: a small HTTP server, see metrics.h
  *
- * One thread of libmicrohttpd answers, so scrapes come one after the other, and the reader belongs to
- * that thread. Nothing that a client sends is kept, and nothing of it decides what is read.
+ * One thread of libmicrohttpd answers, so scrapes come one after the other, and the reader belongs
+ * to that thread. Nothing that a client sends is kept, and nothing of it decides what is read.
  */
 #include <errno.h>
 #include <microhttpd.h>
@@ -55,8 +55,8 @@ static enum MHD_Result serve_metrics(struct MHD_Connection *c, struct metrics *x
 		[METRICS_OPEN] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
 	};
 	const char *accept = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept");
-	const enum metrics_format format = accept && strstr(accept, "application/openmetrics-text") ?
-					   METRICS_OPEN : METRICS_TEXT;
+	const bool open = accept && strstr(accept, "application/openmetrics-text");
+	const enum metrics_format format = open ? METRICS_OPEN : METRICS_TEXT;
 	size_t length;
 	char *text;
 	int err = metrics_print(x, format, &text, &length);
@@ -68,8 +68,8 @@ static enum MHD_Result serve_metrics(struct MHD_Connection *c, struct metrics *x
 }
 
 static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *url,
-			      const char *method, const char *version, const char *data, size_t *size,
-			      void **state)
+			      const char *method, const char *version, const char *data,
+			      size_t *size, void **state)
 {
 	static int begun;
 
@@ -110,7 +110,7 @@ static struct addrinfo *address_of(const char *text)
 	} else if (memchr(text, ':', n)) {
 		return NULL;
 	}
-	if (!colon || !n || n >= sizeof(host) || !colon[1] || strspn(colon + 1, "0123456789") != strlen(colon + 1))
+	if (!n || n >= sizeof(host) || !colon[1] || colon[1 + strspn(colon + 1, "0123456789")])
 		return NULL;
 	memcpy(host, text, n);
 	return getaddrinfo(host, colon + 1, &hints, &found) ? NULL : found;

@@ -74,7 +74,8 @@ struct writing {
 /* The bytes of the character of UTF-8 that begins at @s; 0: it is none */
 static size_t utf8_length(const unsigned char *s)
 {
-	const size_t n = *s < 0x80 ? 1 : *s >> 5 == 6 ? 2 : *s >> 4 == 14 ? 3 : *s >> 3 == 30 ? 4 : 0;
+	const size_t n = *s < 0x80 ? 1 : *s >> 5 == 6 ? 2 : *s >> 4 == 14 ? 3 :
+			 *s >> 3 == 30 ? 4 : 0;
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	uint32_t c = n == 1 ? *s : *s & (0x7f >> n);
 	size_t i;

@@ -16,7 +16,7 @@
 
 #include <memio/memio.h>
 
-/* The text format of Prometheus, version 0.0.4, which node_exporter reads too; or OpenMetrics 1.0 */
+/* The text format of Prometheus, 0.0.4, which node_exporter reads, too; or OpenMetrics 1.0 */
 enum metrics_format { METRICS_TEXT, METRICS_OPEN };
 
 struct slots;

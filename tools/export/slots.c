@@ -71,7 +71,7 @@ static struct slot *slot_of(struct slots *s, const char *name)
 	return &s->table[at & s->mask];
 }
 
-/* Frees the slots whose time is over. All others find a new place, as places are found by probing. */
+/* Frees the slots whose time is over. The others find new places, as these are found by probing. */
 static void sweep(struct slots *s, uint64_t now_s)
 {
 	struct slot *old = s->table, *table = calloc(s->mask + 1, sizeof(*table));
