@@ -2,9 +2,9 @@
 /*
  * memio: memory bandwidth of tasks, control groups and devices
  *
- * What the rest of the kernel calls. Each hook is one inline function of this
- * file, or of memio_sock.h if it looks into packets or sockets, which is nothing without CONFIG_CGROUP_MEMIO and a no-op instruction
- * while memio is off. Functions whose names begin with __ do the work.
+ * What the rest of the kernel calls. Each hook is one inline function of this file, or of
+ * memio_sock.h if it looks into packets or sockets, which is nothing without CONFIG_CGROUP_MEMIO
+ * and a no-op instruction while memio is off. Functions whose names begin with __ do the work.
  *
  * Tags: a bio has its owner's id in bi_memio, and so has a packet in memio on its
  * way out. One that has come in (memio_rx) has there the device and the bytes that are

@@ -95,7 +95,7 @@ struct stock_entry {
 	u32 gathered;
 	struct u64_stats_sync sync;
 	struct stock_sums sum;
-	raw_spinlock_t lock __aligned(64);
+	raw_spinlock_t lock ____cacheline_aligned_in_smp;
 	struct memio_due due;
 	struct stock_sums handed;
 } __aligned(64);

@@ -38,11 +38,11 @@
  * Ids are shared out: a group, with those below it, may have three times as many as are left for
  * others (MEMIO_FAIR). A group with thousands of short tasks a second that do IO so takes three
  * quarters of the ids for the half minute that they rest, two such groups 43 % each, ten 9.7 %
- * each, and the next one still finds the 3 % that are left: 32,000. A group in another may have three
- * quarters of what that one may: 2.25 times as many as are left, or its brothers would find that it
- * has taken all that their parent may have; and so on, further down. The root's own tasks are a group
- * like any other: while what CPUs read is counted each that is forked there is an owner, and what a
- * shell forks to become a group's rests as the root's, beside what it is there.
+ * each, and the next one still finds the 3 % that are left: 32,000. A group in another may have
+ * three quarters of what that one may: 2.25 times as many as are left, or its brothers would find
+ * that it has taken all that their parent may have; and so on, further down. The root's own tasks
+ * are a group like any other: while what CPUs read is counted each that is forked there is an
+ * owner, and what a shell forks to become a group's rests as the root's, beside what it is there.
  *
  * An account is made when somebody is first charged with a device (memio_owner_prepare()), not
  * when the stock is handed on: that happens where no memory can be had, as in interrupts that
@@ -159,7 +159,7 @@ static unsigned int left_for_tasks(void)
 	return most - min(most, owner_ids.nr_used);
 }
 
-/* How many ids a group below so many others may have with those below it, see "Ids are shared out" */
+/* How many ids a group below so many others may have, see "Ids are shared out" */
 static u64 fair_share(unsigned int left, unsigned int depth)
 {
 	u64 share = (u64)left * MEMIO_FAIR;
