@@ -26,6 +26,10 @@ test-more:	## what takes hours: make test-more PART='stock soak'; make test-more
 test-same:	## tests in virtual time, idle and beside a stressed host: the same figures? T=PATTERN
 	@ci/same $(T)
 
+.PHONY: test-bounds
+test-bounds:	## memio errs by one and a half times a bound: do tests notice? T=PATTERN
+	@ci/bounds $(T)
+
 .PHONY: run
 run:		## a demonstration: each task's memory bandwidth, live, beside the ledger
 	@ci/demo $(ARGS)

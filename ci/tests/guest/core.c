@@ -25,8 +25,8 @@
  *		   perf counts, and what memio says that it has read and written back
  *	threads TAG BYTES N  each of N threads, one after the other, reads so many bytes and ends;
  *		   prints what memio says that the process has read
- *	windows TAG MS SECONDS [signals]  reads memory, and prints the most bytes that it has
- *		   read in any MS milliseconds; with signals, it gets one from itself
+ *	windows TAG MS BYTES [signals]  reads so much memory, and prints the most bytes that it
+ *		   has read in any MS milliseconds; with signals, it gets one from itself
  *		   for each page
  *	bursts TAG BYTES MS  reads so much, so often, until it is killed
  *	marks MS  puts a mark (b) into the ledger so often, until it is killed
@@ -1515,11 +1515,11 @@ static void on_signal(int sig)
 	(void)sig;
 }
 
-/* windows TAG MS SECONDS [signals] */
-static int windows(u64 tag, u64 ms, u64 seconds, bool signals)
+/* windows TAG MS BYTES [signals] */
+static int windows(u64 tag, u64 ms, u64 bytes, bool signals)
 {
 	enum { STEP = 4096, STAMPS = 1 << 16 };
-	const u64 ns = ms * 1000000, end = clock_ns() + seconds * 1000000000;
+	const u64 ns = ms * 1000000;
 	volatile char *buf = map(BIG, MAP_POPULATE);
 	u64 *stamp = map(STAMPS * sizeof(*stamp), MAP_POPULATE);
 	u64 now, i, first = 0, most = 0;
@@ -1527,7 +1527,8 @@ static int windows(u64 tag, u64 ms, u64 seconds, bool signals)
 	signal(SIGUSR1, on_signal);
 	ledger_open();
 	ledger_tag(tag);
-	for (i = 0; (now = clock_ns()) < end; i++) {
+	for (i = 0; i < bytes / STEP; i++) {
+		now = clock_ns();
 		if (signals)
 			raise(SIGUSR1);
 		for (u64 at = 0; at < STEP; at += LINE)
@@ -1574,7 +1575,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2) {
 		fprintf(stderr,
-			"usage: core GROUP... | dram BYTES_PER_S | losses TAG PERIOD | run WORK [N] | task TAG WORK BYTES N | threads TAG BYTES N | paced TAG BYTES TURNS | windows TAG MS SECONDS [signals] | bursts TAG BYTES MS | marks MS\n");
+			"usage: core GROUP... | dram BYTES_PER_S | losses TAG PERIOD | run WORK [N] | task TAG WORK BYTES N | threads TAG BYTES N | paced TAG BYTES TURNS | windows TAG MS BYTES [signals] | bursts TAG BYTES MS | marks MS\n");
 		return 2;
 	}
 	if (!strcmp(argv[1], "threads") && argc == 5)
