@@ -99,7 +99,7 @@ static struct memio_group_meter *meter_at(struct memio_cgroup *g, struct memio_g
 	if (likely(m))
 		return m;
 	old = set_active_memcg(memio_memory_of(g));
-	m = kzalloc(sizeof(*m), GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
+	m = kzalloc(sizeof(*m), MEMIO_GFP_CHARGE);
 	set_active_memcg(old);
 	if (!m)
 		return NULL;
@@ -150,7 +150,8 @@ int memio_cgroup_init(struct memio_cgroup *g)
 	g->weight = MEMIO_WEIGHT_DEFAULT;
 	INIT_WORK(&g->make, make_percpu);
 	memio_pressure_init(&g->pressure);
-	g->notify = IRQ_WORK_INIT_HARD(notify_fn);
+	/* Not a hard one: it takes sleeping locks of kernfs. */
+	init_irq_work(&g->notify, notify_fn);
 	/* Not later: it is charged with the run queue's lock. */
 	g->cpu = alloc_percpu_gfp(struct memio_group_cpu, GFP_KERNEL_ACCOUNT);
 	return g->cpu ? 0 : -ENOMEM;

@@ -686,6 +686,9 @@ static inline void memio_cgroup_notify(struct memio_cgroup *g)
 	irq_work_queue(&g->notify);
 }
 
+/* Of what is made while a byte is charged: not from the reserves that reclaim needs */
+#define MEMIO_GFP_CHARGE	(GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN | __GFP_NOMEMALLOC)
+
 #ifdef CONFIG_MEMCG
 u32 memio_folio_owner(struct folio *folio);
 bool memio_memcg_exact(const struct memio_cgroup *g);

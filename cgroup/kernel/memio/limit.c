@@ -303,16 +303,20 @@ static bool has_grace(struct memio_limits *l)
 /* A pool of @line is spent. In RCU's read side */
 static void stop(struct memio_limits *l, struct memio_line *line)
 {
+	u64 now;
+
 	if (READ_ONCE(l->stopped_ns) || has_grace(l))
 		return;
 	/* First, or who lets it go at once counts one too few. */
 	atomic_inc(&memio_nr_stopped);
-	if (cmpxchg64(&l->stopped_ns, 0, ktime_get_ns())) {
+	now = ktime_get_ns();
+	if (cmpxchg64(&l->stopped_ns, 0, now)) {
 		atomic_dec(&memio_nr_stopped);
 		return;
 	}
 	WRITE_ONCE(l->stopped_by, line);
-	memio_pressure_stop(l->group, true, l->stopped_ns);
+	/* Not @stopped_ns: another CPU may have let the group go by now. */
+	memio_pressure_stop(l->group, true, now);
 	irq_work_queue(&l->stop);
 }
 
@@ -643,9 +647,6 @@ static void let_go_for_a_moment(struct memio_limits *l)
  * stops it again: whatever the limit, it gets on. It is more patience each time, as what can
  * be begun in a moment may take minutes to be paid. Several CPUs may be here at a time; the
  * timer is not forwarded by its own function, as another may have started it meanwhile.
- *
- * Tasks RCU waits for who is in limbo until it has passed by the scheduler. So now and then all
- * do, and go back.
  */
 static void look(struct memio_limits *l)
 {
@@ -653,7 +654,7 @@ static void look(struct memio_limits *l)
 
 	if (!since) {
 		if (!cpumask_empty(l->waiting))
-			let_more_go(l, min(READ_ONCE(l->wake), UINT_MAX / 2) * 2);
+			let_more_go(l, min(READ_ONCE(l->wake) * 2, MEMIO_WAKE_MOST));
 		return;
 	}
 	wait = limits_wait(l);
@@ -671,10 +672,6 @@ static void look(struct memio_limits *l)
 	if (stopped >= READ_ONCE(l->patience_ns)) {
 		let_go_for_a_moment(l);
 		return;
-	}
-	if (now - max(since, READ_ONCE(l->turned_ns)) >= MEMIO_TURN_NS) {
-		WRITE_ONCE(l->turned_ns, now);
-		memio_release_group(l, UINT_MAX);
 	}
 	wait = min3(wait, READ_ONCE(l->patience_ns) - stopped, MEMIO_TURN_NS);
 	wait = max(wait, memio_period_ns() / 4);
@@ -737,6 +734,20 @@ static void watch(struct memio_limits *l)
 	let_go(l, MEMIO_PATIENCE_NS);
 }
 
+/*
+ * Tasks RCU waits for a task in limbo until the task has passed by the scheduler. So now and then
+ * all tasks do, and go back. Not in the timer: there may be thousands, and it has interrupts off.
+ */
+static void turn(struct memio_limits *l)
+{
+	u64 since = READ_ONCE(l->stopped_ns), now = ktime_get_ns();
+
+	if (!since || now - max(since, l->turned_ns) < MEMIO_TURN_NS)
+		return;
+	l->turned_ns = now;
+	memio_release_group(l, UINT_MAX);
+}
+
 static bool wants_cpus(const struct memio_limits *l)
 {
 	return READ_ONCE(l->line[MEMIO_LIMIT_TOTAL].ways) ||
@@ -777,6 +788,7 @@ static void limits_work_fn(struct work_struct *work)
 	cpus = any;
 	list_for_each_entry(l, &memio_all_limits, list) {
 		watch(l);
+		turn(l);
 		/* Its timer lets them go; so it does not depend on that alone. */
 		if (!READ_ONCE(l->stopped_ns) && !cpumask_empty(l->waiting))
 			look(l);

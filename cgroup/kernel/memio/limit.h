@@ -59,6 +59,8 @@ struct memio_line {
 
 /* Tasks that a release lets go on each CPU at first; see throttle.c, "A few at a time" */
 #define MEMIO_WAKE	4
+/* and at most, as the timer that lets them go has interrupts off */
+#define MEMIO_WAKE_MOST	128U
 
 /**
  * struct memio_limbo - tasks of a group that are stopped on a CPU, under its run queue's lock

@@ -485,7 +485,7 @@ u32 __memio_task_owner(struct task_struct *p)
 	/* After a failure not for a while, as it takes one to change. */
 	early = time_before(jiffies, READ_ONCE(task_group_of(p)->try_again));
 	if (!exiting && !early)
-		o = alloc_owner(p, GFP_NOWAIT | __GFP_ACCOUNT);
+		o = alloc_owner(p, GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOMEMALLOC);
 	/*
 	 * With the lock, as memio_owner_move() takes it after the task has got
 	 * its new group: either we see that one, or it sees our id.
@@ -557,7 +557,7 @@ static void make_account(struct memio_sums *s, struct memio_device *dev, struct 
 	struct memio_account *a, *new;
 	unsigned long flags;
 
-	new = kzalloc(sizeof(*new), GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
+	new = kzalloc(sizeof(*new), MEMIO_GFP_CHARGE);
 	set_active_memcg(old);
 	if (!new)
 		return;
@@ -1014,7 +1014,7 @@ void memio_owner_move(struct task_struct *p, struct memio_cgroup *g)
 	raw_spin_unlock_irqrestore(&owners_lock, flags);
 	if (none)
 		return;
-	new = alloc_owner(NULL, GFP_KERNEL);
+	new = alloc_owner(NULL, GFP_KERNEL_ACCOUNT);
 
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&owners_lock, flags);

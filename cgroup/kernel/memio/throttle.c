@@ -115,10 +115,9 @@
  * its lock, so that who parks it, or wants it to end, does not wait for the group.
  *
  * What is not so good: Tasks RCU waits for a task in limbo as for one that has been preempted,
- * until it comes by the scheduler, which look() sees to every ten seconds. The time in limbo
- * is CPU pressure in the task's pressure files, as it is for tasks that CFS groups' bandwidth
- * stops; memory pressure it is not. What a task asks for
- * by uclamp stays in the run queue's account.
+ * until it comes by the scheduler, which turn() sees to every ten seconds. The time in limbo is CPU
+ * pressure in the task's pressure files, as it is for tasks that CFS groups' bandwidth stops;
+ * memory pressure it is not. What a task asks for by uclamp stays in the run queue's account.
  */
 
 #include <linux/cgroup.h>
