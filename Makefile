@@ -46,6 +46,11 @@ tools:		## the user tools: build/tools/memio
 deb:		## out/deb: Debian packages of the tools and of libmemio
 	@ci/deb $(ARGS)
 
+FLAVOUR ?= small
+.PHONY: deb-kernel
+deb-kernel:	## out/deb-kernel: a Debian package of the kernel; FLAVOUR=small|cloud-amd64|amd64
+	@ci/kernel/deb $(FLAVOUR)
+
 .PHONY: linux
 linux:		## build/linux: the patched kernel as a git tree to work in
 	@ci/kernel/layout

@@ -167,3 +167,51 @@ linux_version() {
 		/^SUBLEVEL/s/.*= */./p' "$1/Makefile" | tr -d '\n'
 	echo
 }
+
+# progress LOG: until killed, say now and then how far the compiler has come.
+progress() {
+	local start=$SECONDS
+
+	while sleep 15; do
+		say "kernel $variant: $(grep -c '^  \(CC\|AS\|HOSTCC\) ' "$1" || :) files" \
+			"compiled, $((SECONDS - start)) s, now at $(tail -n 1 "$1" |
+				sed 's/^  [A-Z]* *//')" 2>&3
+	done
+}
+
+# enter_work BASE: get hold of the work tree of $variant and bring its files up to date; configure it
+# by $fragments, if there are any. Sets $source and $objects, for kbuild.
+enter_work() {
+	local base=$1 work=$memio_cache/trees/kernel-$variant
+
+	mkdir -p "$work"
+	exec 7>"$work/lock"
+	flock -n 7 || {
+		say "kernel $variant: waiting for another build" 2>&3
+		flock 7
+	}
+	source=$work/source objects=$work/source/build unfinished=$work/unfinished
+
+	rm -rf "$work/overlay"
+	mkdir "$work/overlay"	# and so $work is as old as its last use
+	[[ $variant = *stock ]] || overlay "$base" "$work/overlay"
+	sync_source "$base" "$work/overlay" "$source"
+	if [ -e "$unfinished" ]; then
+		echo "an earlier build was interrupted: from the beginning"
+		rm -rf "$objects"
+	fi
+	mkdir -p "$objects"
+	touch "$unfinished"
+
+	PATH=$memio_top/ci/kernel/ccache:$PATH
+	export CCACHE_SLOPPINESS=time_macros,include_file_mtime,include_file_ctime
+	export KBUILD_BUILD_TIMESTAMP='Thu Jan 1 00:00:00 UTC 1970'
+	export KBUILD_BUILD_USER=memio KBUILD_BUILD_HOST=memio KBUILD_BUILD_VERSION=1
+	unset MAKEFLAGS MAKELEVEL MFLAGS
+	[ ${#fragments[@]} = 0 ] ||
+		"$memio_top/ci/kernel/configure" "$source" "$objects" "${fragments[@]}" 7>&-
+}
+
+# Only between enter_work and leave_work.
+kbuild() { tied make -C "$source" O="$objects" -j "$(nproc)" "$@" 7>&-; }
+leave_work() { rm "$unfinished"; }
