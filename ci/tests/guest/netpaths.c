@@ -553,22 +553,45 @@ static __u16 checksum(const void *from, size_t bytes)
 	return ~sum;
 }
 
-/* echo COUNT SIZE: what the kernel answers, over IPv4 */
+/* Waits until a raw socket has the answer of number @sequence, or for a second. */
+static void await_answer(int fd, int sequence)
+{
+	static unsigned char in[65536];
+	const struct icmphdr *icmp;
+	size_t header;
+	ssize_t n;
+
+	while ((n = recv(fd, in, sizeof(in), 0)) > 0) {
+		header = 4 * (in[0] & 15);
+		icmp = (const struct icmphdr *)(in + header);
+		if (n >= (ssize_t)(header + sizeof(*icmp)) && icmp->type == ICMP_ECHOREPLY &&
+		    icmp->un.echo.sequence == htons(sequence))
+			return;
+	}
+}
+
+/*
+ * echo COUNT SIZE: what the kernel answers, over IPv4. One after the other, as the kernel gives up
+ * an answer while others take all of its socket's buffer.
+ */
 static void peer_echo(const char *request, struct sockaddr_in6 *who)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET };
 	struct icmphdr *echo = (struct icmphdr *)buffer;
+	struct timeval patience = { .tv_sec = 1 };
 	int count, size, fd;
 
 	if (sscanf(request, "echo %d %d", &count, &size) != 2)
 		return;
 	memcpy(&to.sin_addr, who->sin6_addr.s6_addr + 12, 4);
 	fd = new_socket(AF_INET, SOCK_RAW, IPPROTO_ICMP);
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)))
+		err(1, "SO_RCVTIMEO");
 	for (int i = 0; i < count; i++) {
 		*echo = (struct icmphdr){ .type = ICMP_ECHO, .un.echo.sequence = htons(i) };
 		echo->checksum = checksum(buffer, size);
 		send_raw(fd, &to, sizeof(to), size);
-		pause_after(i);
+		await_answer(fd, i);
 	}
 }
 
