@@ -113,11 +113,13 @@ int group_enable(struct memio *m, const char *parent);
 
 /* scope_wanted: systemd has the hierarchy, and @parent is its root or a slice */
 bool scope_wanted(struct memio *m, const char *parent);
-/* scope_make: a STATUS_, after a complaint; whatever it is, scope_end() is to follow */
+/* scope_make: a STATUS_, after a complaint; whatever it is, own_group_remove() is to follow */
 int scope_make(struct memio *m, const char *parent, char **argv, struct own_group *g);
 /* scope_start: lets the command go; 0, or the error of exec, or a negative one */
 int scope_start(struct own_group *g);
-/* scope_end: its processes end */
+/* scope_cancel: the process that waits to become the command, if there still is one, ends */
+void scope_cancel(struct own_group *g);
+/* scope_end: so does the keeper */
 void scope_end(struct own_group *g);
 
 #endif /* MEMIO_EVERYDAY_H */

@@ -197,6 +197,7 @@ static void remove_scope(struct memio *m, struct own_group *g)
 	struct mover mover = { .keeper = g->keeper };
 	int i;
 
+	scope_cancel(g);
 	if (path) {
 		home_of(m, home, sizeof(home));
 		mover.to = file_of(m, home, "cgroup.procs");

@@ -225,15 +225,19 @@ static void close_end(int *fd)
 	*fd = -1;
 }
 
-void scope_end(struct own_group *g)
+void scope_cancel(struct own_group *g)
 {
-	/* It was never let go. */
 	close_end(&g->go);
 	close_end(&g->failed);
 	if (g->pid > 0)
 		waitpid(g->pid, NULL, 0);
+	g->pid = 0;
+}
+
+void scope_end(struct own_group *g)
+{
 	close_end(&g->guard);
 	if (g->keeper > 0)
 		waitpid(g->keeper, NULL, 0);
-	g->pid = g->keeper = 0;
+	g->keeper = 0;
 }
