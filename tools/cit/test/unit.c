@@ -472,7 +472,7 @@ static int units_of(const char *name)
 	for (i = 0; i < events.n && !status; i++)
 		printf("%u\n", events.e[i].units);
 	events_free(&events);
-	return status;
+	return status == STATUS_FAILED ? STATUS_NEGATIVE : status;
 }
 
 /* unit neighbour CPU: of the CPUs 0 to 7 the one that writes what that one loads */
