@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../cit.h"
+#include "command.h"
 #include "gnuplot.h"
 #include "test.h"
 
