@@ -240,12 +240,13 @@ static u32 reserved_of(const struct folio *folio)
 void __memio_folio_cleaned(struct folio *folio)
 {
 	bool gone = memio_limits_on() && !folio_test_writeback(folio) && folio->mapping;
-	u32 *at, tag, given_to = 0, bytes = 0;
+	u32 *at, tag, given_to = 0, bytes = 0, each;
 	long i, nr = folio_nr_pages(folio);
 	struct page_ext *ext;
 
 	if (folio_test_dirty(folio) || folio_test_anon(folio))
 		return;
+	each = gone ? reserved_of(folio) : 0;
 	for (i = 0; i < nr; i++) {
 		at = page_tag(folio_page(folio, i), &ext);
 		if (!at)
@@ -253,13 +254,13 @@ void __memio_folio_cleaned(struct folio *folio)
 		tag = READ_ONCE(*at);
 		if (tag && cmpxchg(at, tag, 0) == tag &&
 		    (!folio_test_dirty(folio) || cmpxchg(at, 0, tag))) {
-			if (gone && tag & PAGE_PAID) {
+			if (each && tag & PAGE_PAID) {
 				if (bytes && given_to != (tag & ~PAGE_PAID)) {
 					memio_limit_give_back(given_to, device_of(folio), bytes);
 					bytes = 0;
 				}
 				given_to = tag & ~PAGE_PAID;
-				bytes += reserved_of(folio);
+				bytes += each;
 			}
 			memio_owner_dirty(tag & ~PAGE_PAID, -1);
 		}

@@ -18,6 +18,7 @@
 #include <linux/jump_label.h>
 #include <linux/list.h>
 #include <linux/llist.h>
+#include <linux/math64.h>
 #include <linux/memio.h>
 #include <linux/memio_stop.h>
 #include <linux/percpu.h>
@@ -59,7 +60,7 @@ extern u32 memio_skews[MEMIO_SKEWS];
 static inline u64 memio_skewed(enum memio_skew which, u64 right)
 {
 	if (static_branch_unlikely(&memio_skew_key))
-		return right * READ_ONCE(memio_skews[which]) / MEMIO_SKEW_NONE;
+		return div_u64(right * READ_ONCE(memio_skews[which]), MEMIO_SKEW_NONE);
 	return right;
 }
 #else

@@ -673,6 +673,7 @@ static void look(struct memio_limits *l)
 		let_go_for_a_moment(l);
 		return;
 	}
+	/* Shares change meanwhile. */
 	wait = min3(wait, READ_ONCE(l->patience_ns) - stopped, MEMIO_TURN_NS);
 	wait = max(wait, memio_period_ns() / 4);
 	WRITE_ONCE(l->due_ns, now + wait);
