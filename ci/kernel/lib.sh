@@ -168,7 +168,8 @@ linux_version() {
 	echo
 }
 
-# progress LOG: until killed, say now and then how far the compiler has come.
+# progress LOG: until killed, say now and then how far the compiler has come with $variant.
+# shellcheck disable=SC2154 # the caller's
 progress() {
 	local start=$SECONDS
 
@@ -181,6 +182,7 @@ progress() {
 
 # enter_work BASE: get hold of the work tree of $variant and bring its files up to date; configure it
 # by $fragments, if there are any. Sets $source and $objects, for kbuild.
+# shellcheck disable=SC2154 # the caller's, and ci/lib.sh's
 enter_work() {
 	local base=$1 work=$memio_cache/trees/kernel-$variant
 

@@ -18,9 +18,9 @@
 # are in operations, not in seconds.
 
 if grep -qsx '# virtual: yes' "$0" && [ "${test_namespace:-}" != "$$" ]; then
-	options=(--mount)
-	[ "$(id -u)" = 0 ] || options+=(--map-root-user)
-	test_namespace=$$ exec unshare "${options[@]}" "$BASH" "$0" "$@"
+	unshare_with=(--mount)
+	[ "$(id -u)" = 0 ] || unshare_with+=(--map-root-user)
+	test_namespace=$$ exec unshare "${unshare_with[@]}" "$BASH" "$0" "$@"
 fi
 
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"

@@ -37,12 +37,15 @@
 enum { OPT_CONFIG = 256, OPT_CHECK };
 
 static const struct command_option options[] = {
-	{ 'w', "watch", .help = "Go on until a signal comes: look at groups as they are made. SIGHUP reads the rules again." },
+	{ 'w', "watch", .help = "Go on until a signal comes: look at groups as they are made. "
+			"SIGHUP reads the rules again." },
 	{ OPT_CONFIG, "config", "DIR", .completes = COMPLETES_FILE,
 	  .help = "Read the rules DIR/*.conf; the default is " CONFIG "." },
 	{ 'I', "interval", "MS",
-	  .help = "With --watch: look at all groups every MS milliseconds, too, 100 to 3600000; the default is 10000." },
-	{ OPT_CHECK, "check", .help = "Read the rules, say what is wrong with them, and do nothing." },
+	  .help = "With --watch: look at all groups every MS milliseconds, too, 100 to 3600000; "
+			"the default is 10000." },
+	{ OPT_CHECK, "check", .help = "Read the rules, say what is wrong with them, and do "
+			"nothing." },
 	{ .name = NULL }
 };
 
@@ -352,7 +355,8 @@ static void watch_group(struct enabling *e, const char *path)
 	/* The same directory has one watch, however often that is asked. */
 	if (inotify_add_watch(e->inotify, dir, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) < 0 &&
 	    errno == ENOSPC) {
-		complain("no more watches (fs.inotify.max_user_watches): groups are seen every %lu ms",
+		complain("no more watches (fs.inotify.max_user_watches): groups are seen every "
+				"%lu ms",
 			 e->interval_ms);
 		close(e->inotify);
 		e->inotify = -1;
@@ -551,9 +555,13 @@ const struct command command_enable = {
 	.name = "enable",
 	.summary = "hand the controller to groups, and give them limits by their names",
 	.usage = "[--watch] [--config DIR] [OPTION]... [GROUP]...",
-	.about = "Has the controller memio reach the groups below each GROUP, and applies the rules of "
+	.about = "Has the controller memio reach the groups below each GROUP, and applies the "
+			"rules of "
 		 CONFIG "/*.conf: which groups get which limits, guarantees and weights.",
-	.notes = "A rule is a line: a glob of paths, and words. These are limits as of 'memio limit', min=RATE, weight=N, and enable: the groups below have the controller.\n\n/system.slice/backup-*.service total=200M eth0.wbps=50M weight=50",
+	.notes = "A rule is a line: a glob of paths, and words. These are limits as of 'memio "
+			"limit', min=RATE, weight=N, and enable: the groups below have the "
+			"controller.\n\n/system.slice/backup-*.service total=200M eth0.wbps=50M "
+			"weight=50",
 	.option = options,
 	.arguments = COMPLETES_GROUP,
 	.main = cmd_enable,

@@ -94,8 +94,8 @@ struct own_group {
 #define NO_GROUP	{ .guard = -1, .go = -1, .failed = -1 }
 
 /*
- * own_group_make: below the group @parent, with the controller; for the command @argv, which does not
- * run yet. A STATUS_, after a complaint with the line to type
+ * own_group_make: below the group @parent, with the controller; for the command @argv, which does
+ * not run yet. A STATUS_, after a complaint with the line to type
  */
 int own_group_make(struct memio *m, const char *parent, char **argv, struct own_group *g);
 /* own_group_start: the command; 0, or STATUS_NOT_RUN, STATUS_NO_SUCH, STATUS_FAILED */
@@ -108,7 +108,7 @@ bool own_group_wait(struct own_group *g, uint64_t ns, int *status);
 /* own_group_remove: what is still in it goes to where this process is */
 void own_group_remove(struct memio *m, struct own_group *g);
 
-/* group_enable: the controller reaches the groups below @parent; if not, that is written. A STATUS_ */
+/* group_enable: the controller is to reach the groups below @parent. A STATUS_ */
 int group_enable(struct memio *m, const char *parent);
 
 /* scope_wanted: systemd has the hierarchy, and @parent is its root or a slice */

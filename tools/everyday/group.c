@@ -116,7 +116,7 @@ int own_group_make(struct memio *m, const char *parent, char **argv, struct own_
 
 	if (scope_wanted(m, parent))
 		return make_scope(m, parent, argv, g);
-	*g = (struct own_group) NO_GROUP;
+	*g = (struct own_group)NO_GROUP;
 	status = group_enable(m, parent);
 	if (status != STATUS_OK)
 		return status;

@@ -3,10 +3,11 @@
  * A scope of systemd for a command, see everyday.h
  *
  * Where systemd is the first process it owns the hierarchy, so it is asked for a group: the
- * system's manager by root, the user's own manager by a user. A scope begins with processes that are there
- * already: one that waits until it may become the command, and the keeper, which waits until memio
- * is done. systemd removes a scope when its last process ends. The keeper holds it until its
- * figures are read; and if memio is killed, the keeper ends, as the pipe that it reads does.
+ * system's manager by root, the user's own manager by a user. A scope begins with processes
+ * that are there already: one that waits until it may become the command, and the keeper,
+ * which waits until memio is done. systemd removes a scope when its last process ends. The
+ * keeper holds it until its figures are read; and if memio is killed, the keeper ends, as the
+ * pipe that it reads does.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -22,20 +22,27 @@ enum { OPT_LISTEN = 256, OPT_TEXTFILE, OPT_ONCE, OPT_OPEN, OPT_DEPTH, OPT_MATCH,
 
 static const struct command_option options[] = {
 	{ OPT_LISTEN, "listen", "ADDRESS:PORT",
-	  .help = "Answer HTTP there; the default is 127.0.0.1:9814. Anybody who reaches the port can read the names of groups." },
+	  .help = "Answer HTTP there; the default is 127.0.0.1:9814. Anybody who reaches the "
+			"port can read the names of groups." },
 	{ OPT_TEXTFILE, "textfile", "FILE", .completes = COMPLETES_FILE,
-	  .help = "Write FILE for node_exporter's textfile collector instead, whose name has to end with .prom there. FILE is replaced as a whole." },
+	  .help = "Write FILE for node_exporter's textfile collector instead, whose name has to "
+			"end with .prom there. FILE is replaced as a whole." },
 	{ 'I', "interval", "MS",
-	  .help = "With --textfile: write it every MS milliseconds, 1000 to 3600000, instead of once." },
+	  .help = "With --textfile: write it every MS milliseconds, 1000 to 3600000, instead of "
+			"once." },
 	{ OPT_ONCE, "once", .help = "Print the metrics once, and end." },
 	{ OPT_OPEN, "openmetrics",
-	  .help = "With --once: in the format of OpenMetrics. By HTTP a client asks for it with its header Accept." },
+	  .help = "With --once: in the format of OpenMetrics. By HTTP a client asks for it with "
+			"its header Accept." },
 	{ OPT_DEPTH, "cgroup-depth", "N",
-	  .help = "Name groups down to this depth, 0 to 100; the default is 2. What deeper groups move is a part of the group above them." },
+	  .help = "Name groups down to this depth, 0 to 100; the default is 2. What deeper "
+			"groups move is a part of the group above them." },
 	{ OPT_MATCH, "match", "GLOB",
-	  .help = "Name only groups whose whole path matches, as '/system.slice/*', and the root. A '*' matches a '/', too." },
+	  .help = "Name only groups whose whole path matches, as '/system.slice/*', and the "
+			"root. A '*' matches a '/', too." },
 	{ OPT_GROUPS, "max-groups", "N",
-	  .help = "Name at most N groups beside the root in any hour, 1 to 100000; the default is 1000. The metric memio_export_groups_left_out counts the others." },
+	  .help = "Name at most N groups beside the root in any hour, 1 to 100000; the default "
+			"is 1000. The metric memio_export_groups_left_out counts the others." },
 	{ .name = NULL }
 };
 
@@ -194,8 +201,11 @@ static int cmd_export(int argc, char **argv)
 const struct command command_export = {
 	.name = "export",
 	.summary = "figures and limits of groups for Prometheus",
-	.usage = "[--listen ADDRESS:PORT] [OPTION]...\n--textfile FILE [-I MS] [OPTION]...\n--once [--openmetrics] [OPTION]...",
-	.about = "Exports what groups and devices moved, their limits and for how long these stopped them, as metrics: by HTTP, at /metrics; or as a file for node_exporter.",
+	.usage = "[--listen ADDRESS:PORT] [OPTION]...\n--textfile FILE [-I MS] "
+			"[OPTION]...\n--once [--openmetrics] [OPTION]...",
+	.about = "Exports what groups and devices moved, their limits and for how long these "
+			"stopped them, as metrics: by HTTP, at /metrics; or as a file for "
+			"node_exporter.",
 	.option = options,
 	.main = cmd_export,
 };

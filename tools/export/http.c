@@ -124,7 +124,8 @@ int http_serve(struct metrics *x, const char *address)
 	int sig, err;
 
 	if (!to) {
-		complain("--listen %s: an address and a port, as 127.0.0.1:9814 or [::1]:9814", address);
+		complain("--listen %s: an address and a port, as 127.0.0.1:9814 or "
+				"[::1]:9814", address);
 		return STATUS_USAGE;
 	}
 	/* Before there is a thread, so that all have them blocked */

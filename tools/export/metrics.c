@@ -26,18 +26,22 @@ static const struct metric_row {
 	bool counter;
 } metrics[METRICS] = {
 	[M_IO] = { "memio_io_bytes", "bytes",
-		"Bytes that devices read from memory (to) or wrote to memory (from) for the group and the groups below it.",
+		"Bytes that devices read from memory (to) or wrote to memory (from) for the "
+		"group and the groups below it.",
 		true },
 	[M_MEMORY] = { "memio_memory_bytes", "bytes",
-		"Bytes read from and written to memory for the group and the groups below it, by device; cpu: by its tasks. With bound: the least and the most that it can be.",
+		"Bytes read from and written to memory for the group and the groups below it, "
+		"by device; cpu: by its tasks. With bound: the least and the most that it can be.",
 		true },
 	[M_UNPRICED] = { "memio_unpriced_io_bytes", "bytes",
-		"IO bytes without a price: as many memory bytes are counted for them, which is an upper bound.",
+		"IO bytes without a price: as many memory bytes are counted for them, which is "
+		"an upper bound.",
 		true },
 	[M_UNCLAIMED] = { "memio_unclaimed_bytes", "bytes",
 		"IO bytes of no owner: received and not yet read, dropped or forwarded." },
 	[M_STOPPED] = { "memio_stopped_seconds", "seconds",
-		"For how long limits stopped tasks of the group and of the groups below it.", true },
+		"For how long limits stopped tasks of the group and of the groups below "
+		"it.", true },
 	[M_LIMIT] = { "memio_limit_bytes_per_second", NULL,
 		"Limits that are set; op is read, write or all." },
 	[M_STATE] = { "memio_state", NULL,
@@ -45,7 +49,8 @@ static const struct metric_row {
 	[M_INFO] = { "memio_export_info", NULL, "The program, and where its figures come from." },
 	[M_GROUPS] = { "memio_export_groups", NULL, "Groups that are exported." },
 	[M_LEFT_OUT] = { "memio_export_groups_left_out", NULL,
-		"Groups that are not exported: by --match, or as there are too many (cap); their bytes are a part of the groups above them." },
+		"Groups that are not exported: by --match, or as there are too many (cap); "
+		"their bytes are a part of the groups above them." },
 	[M_DURATION] = { "memio_export_duration_seconds", "seconds",
 		"How long it took to read all figures." },
 };

@@ -21,8 +21,8 @@ enum {
 	STATUS_OK	= 0,
 	STATUS_NEGATIVE	= 1,	/* it was done, and the result is negative: exit status 1 */
 	STATUS_USAGE	= 2,	/* the arguments are wrong; nothing was done */
-	STATUS_FAILED	= 256,	/* it could not be done, and why was said: exit status 1; no command that
-				 * is run can have it as its own */
+	/* It could not be done, and why was said: exit status 1. No command that is run has 256. */
+	STATUS_FAILED	= 256,
 	STATUS_UNABLE	= 77,	/* this machine can't, and why was said */
 	STATUS_NOT_RUN	= 126,	/* a command is there, and could not be run */
 	STATUS_NO_SUCH	= 127,	/* there is no such command */

@@ -425,10 +425,12 @@ static const struct {
 	const char *why;
 } capabilities[] = {
 	{ "enabled", true, "BPF programs count while this program runs" },
-	{ "controller", false, "this kernel has no controller memio: BPF programs count, and limit nothing" },
+	{ "controller", false, "this kernel has no controller memio: BPF programs count, and "
+			"limit nothing" },
 	{ "groups", true, "all groups of the hierarchy are counted" },
 	{ "source", false,
-	  "memory bytes are absent: BPF programs see what devices move, and not what of it reaches DRAM. A kernel with memio's patches estimates that" },
+	  "memory bytes are absent: BPF programs see what devices move, and not what of it "
+	"reaches DRAM. A kernel with memio's patches estimates that" },
 	{ "valid", false, "there are no estimates of memory bytes" },
 	{ "cpu", false, "what CPUs read is not counted by BPF programs" },
 	{ "state", true, "the backend says what is absent" },
@@ -509,12 +511,15 @@ static bool bpf_here(struct memio *m)
 	int err;
 
 	if (*m->root) {
-		mio_fail(m, -ENOTSUP, "BPF programs count on the running machine alone, and not below %s",
+		mio_fail(m, -ENOTSUP, "BPF programs count on the running machine alone, and not "
+			"below %s",
 			 m->root);
 		return false;
 	}
 	if (access("/sys/kernel/btf/vmlinux", F_OK)) {
-		mio_fail(m, -ENOTSUP, "BPF programs can't count here either: there is no /sys/kernel/btf/vmlinux, as the kernel was built without CONFIG_DEBUG_INFO_BTF");
+		mio_fail(m, -ENOTSUP, "BPF programs can't count here either: there is no "
+			"/sys/kernel/btf/vmlinux, as the kernel was built without "
+			"CONFIG_DEBUG_INFO_BTF");
 		return false;
 	}
 	c = calloc(1, sizeof(*c));
@@ -539,7 +544,8 @@ static bool bpf_here(struct memio *m)
 		forget(c);
 		m->needs_root = geteuid() && (err == -EPERM || err == -EACCES);
 		if (m->needs_root)
-			mio_fail(m, -EACCES, "BPF programs could count instead, but this user may not load them: it takes root, or CAP_BPF and CAP_PERFMON");
+			mio_fail(m, -EACCES, "BPF programs could count instead, but this user "
+				"may not load them: it takes root, or CAP_BPF and CAP_PERFMON");
 		else
 			mio_fail(m, err, "BPF programs can't count here either: %s (%s)",
 				 strerror(-err), complaint);
@@ -558,7 +564,8 @@ static bool bpf_here(struct memio *m)
 
 static bool bpf_here(struct memio *m)
 {
-	mio_fail(m, -ENOTSUP, "This libmemio was built without its BPF programs, which could count: clang, bpftool or libbpf was missing");
+	mio_fail(m, -ENOTSUP, "This libmemio was built without its BPF programs, which could "
+		"count: clang, bpftool or libbpf was missing");
 	return false;
 }
 

@@ -59,8 +59,8 @@ enum worth {
  * @moved:	bytes that it moved in the interval, of all kinds
  * @own:	of a group: the same without the groups below it
  * @worth:	of the memory figures
- * @half:	of a device: half the distance of the bounds of its memory bytes, as a part of them; negative:
- *		the kernel tells of no bounds
+ * @half:	of a device: half the distance of the bounds of its memory bytes, as a part of them;
+ *		negative: the kernel tells of no bounds
  * @besides, @beside: of a device: the same figures by the file of --beside, up to FIG_WRITE
  * @share:	of the machine's memory bytes, 0 to 1
  * @stopped:	of a group: the share of the interval for which its own limits stopped it;

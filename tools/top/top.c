@@ -277,28 +277,43 @@ static const struct command_option option_rows[] = {
 	{ 'v', "view", "WHAT", .help = "Show groups (the default), tasks or devices.",
 	  .completes = COMPLETES_WORDS, .words = "groups tasks devices" },
 	{ 's', "sort", "COLUMN",
-	  .help = "Sort by name, to, from, read, write, cpus, share (the default), limit or stopped. The largest comes first.",
+	  .help = "Sort by name, to, from, read, write, cpus, share (the default), limit or "
+			"stopped. The largest comes first.",
 	  .completes = COMPLETES_WORDS,
 	  .words = "name to from read write cpus share limit stopped" },
 	{ 'r', "reverse", .help = "Reverse the order: the smallest comes first." },
 	{ 'f', "filter", "TEXT",
-	  .help = "Show only rows with TEXT in their names, and the groups above them. Case does not matter." },
+	  .help = "Show only rows with TEXT in their names, and the groups above them. Case "
+			"does not matter." },
 	{ 'i', "idle", .help = "Show tasks that move nothing, too." },
 	{ 'B', "busy", .help = "Show no group or device that moves nothing." },
 	{ 'G', "cgroup", "GROUP",
-	  .help = "Show only GROUP and the groups below it: /a/b, a path below the mount, or a unit of systemd, as foo.service.",
+	  .help = "Show only GROUP and the groups below it: /a/b, a path below the mount, or a "
+			"unit of systemd, as foo.service.",
 	  .completes = COMPLETES_GROUP },
 	{ OPT_JSON, "json", .help = "Print a JSON object for each sample, each in one line." },
-	{ OPT_CSV, "csv", .help = "Print comma-separated values: a line for each row of each sample." },
+	{ OPT_CSV, "csv", .help = "Print comma-separated values: a line for each row of each "
+			"sample." },
 	{ OPT_ASCII, "ascii", .help = "Print no characters beyond ASCII." },
 	{ OPT_BACKEND, "backend", "WHICH",
-	  .help = "Take figures from the files of a kernel with memio (kernel), or count IO bytes by BPF programs, which need root (bpf). The default, auto, takes the kernel's if they are there.",
+	  .help = "Take figures from the files of a kernel with memio (kernel), or count IO "
+			"bytes by BPF programs, which need root (bpf). The default, auto, takes "
+			"the kernel's if they are there.",
 	  .completes = COMPLETES_WORDS, .words = "auto kernel bpf" },
 	{ OPT_BESIDE, "beside", "FILE",
-	  .help = "Show another account of the devices beside memio's: columns of devices have the memory bytes that FILE tells of, and the devices stand below groups and tasks, too. FILE is as memio.stat, and may have lines 'name WORD', for the titles, and 'time_ns N': when it was written. It is read for each sample; of a recording, it is a file of each sample. '|COMMAND' in place of FILE is run by the shell for each sample, and prints that.",
+	  .help = "Show another account of the devices beside memio's: columns of devices have "
+			"the memory bytes that FILE tells of, and the devices stand below "
+			"groups and tasks, too. FILE is as memio.stat, and may have lines 'name "
+			"WORD', for the titles, and 'time_ns N': when it was written. It is "
+			"read for each sample; of a recording, it is a file of each sample. "
+			"'|COMMAND' in place of FILE is run by the shell for each sample, and "
+			"prints that.",
 	  .completes = COMPLETES_FILE },
 	{ OPT_ROOT, "root", "DIR",
-	  .help = "Read DIR/proc and DIR/sys instead of /proc and /sys. If there is DIR/0, DIR is a recording: DIR/0, DIR/1 and so on have copies of proc and sys, one for each sample, and can have a file time_ns with the time of the sample.",
+	  .help = "Read DIR/proc and DIR/sys instead of /proc and /sys. If there is DIR/0, DIR "
+			"is a recording: DIR/0, DIR/1 and so on have copies of proc and sys, "
+			"one for each sample, and can have a file time_ns with the time of the "
+			"sample.",
 	  .completes = COMPLETES_FILE },
 	{ .name = NULL }
 };
@@ -486,7 +501,10 @@ const struct command command_top = {
 	.name = "top",
 	.summary = "show live how many bytes each group, task or device moves",
 	.usage = "[OPTION]...",
-	.about = "Takes a sample once a second, and shows how many bytes each group, task or device moves to and from memory. On a terminal the table is painted anew for each sample, and the key '?' lists the keys; elsewhere one table follows the other.",
+	.about = "Takes a sample once a second, and shows how many bytes each group, task or "
+			"device moves to and from memory. On a terminal the table is painted "
+			"anew for each sample, and the key '?' lists the keys; elsewhere one "
+			"table follows the other.",
 	.option = option_rows,
 	.main = cmd_top,
 };

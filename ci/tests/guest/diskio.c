@@ -2,7 +2,8 @@
 /*
  * diskio DISK read|write BYTES DEPTH TAG: DEPTH direct requests of so many bytes are under way at a
  * time, one behind the other over the first 512 MiB, until it is killed. TAG is who it is in the
- * machine's ledger. It is small, so that what it reads itself hardly counts beside what the disk moves.
+ * machine's ledger. It is small, so that what it reads itself hardly counts beside what the disk
+ * moves.
  */
 #define _GNU_SOURCE
 #include <err.h>

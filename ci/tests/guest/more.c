@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * more SECONDS charged GROUP KEY N	the line KEY of the group's memio.stat has N more memory bytes
+ * more SECONDS charged GROUP KEY N	KEY of the group's memio.stat has N more memory bytes
  * more SECONDS reads|writes DISK N	N more requests have read, written the disk
  * more SECONDS event GROUP NAME N	NAME of the group's memio.events has grown by N
  *
@@ -54,8 +54,9 @@ static uint64_t look(void)
 	if (!key) {
 		unsigned long number[5] = {};
 
-		sscanf(text, "%lu %lu %lu %lu %lu", &number[0], &number[1], &number[2], &number[3],
-		       &number[4]);
+		if (sscanf(text, "%lu %lu %lu %lu %lu", &number[0], &number[1], &number[2],
+			   &number[3], &number[4]) != 5)
+			errx(1, "%s: %s", path, text);
 		return number[*kind == 'w' ? 4 : 0];
 	}
 	for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {

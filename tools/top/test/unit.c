@@ -694,7 +694,8 @@ static void beside(void)
 	put_group("beside", "", 3000000);
 	put_account(3000000000, 9000000);
 	sample(&b);
-	check(has(&b, "ledger rd") && has(&b, "ledger wr"), "another account: titles have its name");
+	check(has(&b, "ledger rd") && has(&b, "ledger wr"), "another account: titles have its "
+		"name");
 	check(strstr(row(&b, "0000:00:03.0"), "         0      2.00M "),
 	      "... the devices stand below the groups, with rates over its own time");
 	check(!has(&b, "0000:00:09.0"), "... a device that memio does not know is not made up");
@@ -708,14 +709,17 @@ static void beside(void)
 	b.view.cols = 80;
 	check(has(&b, "ledger wr"), "... on a narrow screen");
 	sample(&b);
-	check(t->besides == 15 && t->beside[FIG_FROM] == 2000000, "what has not changed keeps its rates");
+	check(t->besides == 15 && t->beside[FIG_FROM] == 2000000, "what has not changed keeps "
+		"its rates");
 	put_file("beside", "account", "name a\033[31mb\ntime_ns 4000000000\nnonsense\n= =\n");
 	sample(&b);
-	check(!t->besides && has(&b, "a rd"), "an account that says nothing has no figures, and no control of the screen");
+	check(!t->besides && has(&b, "a rd"), "an account that says nothing has no figures, and "
+		"no control of the screen");
 	unlink(path);
 	sample(&b);
 	check(has(&b, "account: No such file"), "a file that is gone is said");
-	snprintf(command, sizeof(command), "|printf 'name sum\\ntime_ns %%s\\n0000:00:03.0 mem_read=%%s\\n' $(cat '%s')", path);
+	snprintf(command, sizeof(command), "|printf 'name sum\\ntime_ns %%s\\n0000:00:03.0 "
+			"mem_read=%%s\\n' $(cat '%s')", path);
 	b.model.beside.path = command;
 	put_file("beside", "account", "5000000000 1000000");
 	sample(&b);
@@ -740,10 +744,12 @@ static void bounds(void)
 	b.view.show = SHOW_DEVICES;
 	check(!has(&b, "worth"), "without bounds there is no column for them");
 	put_file("bounds", CG "/memio.stat",
-		 "0000:00:03.0 io_to=0 io_from=1000 mem_read=0 mem_write=1000 mem_read_min=0 mem_read_max=50 mem_write_min=900 mem_write_max=1050\n"
+		 "0000:00:03.0 io_to=0 io_from=1000 mem_read=0 mem_write=1000 mem_read_min=0 "
+		"mem_read_max=50 mem_write_min=900 mem_write_max=1050\n"
 		 "total io_to=0 io_from=1000 mem_read=0 mem_write=1000\n");
 	sample(&b);
-	check(has(&b, "worth") && strstr(row(&b, "0000:00:03.0"), "+-10%"), "half of what lies between the bounds");
+	check(has(&b, "worth") && strstr(row(&b, "0000:00:03.0"), "+-10%"), "half of what lies "
+		"between the bounds");
 	end(&b);
 }
 
