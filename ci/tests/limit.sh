@@ -177,7 +177,8 @@ evades() {
 	counted
 	evading "$1" "$2"
 	window "free-$1" evade more evade $((4 * M)) cpu
-	echo "cpu bps=$3" >$cg/evade/memio.limit
+	# Refused while all of its tasks are in a class that no limit holds.
+	by 60 "echo 'cpu bps=$3' 2>/dev/null >$cg/evade/memio.limit"
 	more evade $M cpu
 	if [ -n "${5:-}" ]; then "$core" marks "$5" & marks=$!; fi
 	window "$1" evade more evade "$4" cpu
