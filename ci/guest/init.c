@@ -108,7 +108,10 @@ static __attribute__((noreturn)) void power_off(void)
 		pause();
 }
 
-/* Send what is queued and wait for BYE: the host has it all. In virtual time it has what is sent. */
+/*
+ * Send what is queued and wait for BYE: the host has it all. In virtual time it has what is
+ * sent.
+ */
 static __attribute__((noreturn)) void finish(void)
 {
 	long end = now_ms() + 10000;
@@ -697,7 +700,10 @@ static void exec_command(char **argv, char **envp, int fd[3])
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* The peer's command, if the peer is inside: it is ready when it has exited with 0, or after 0.5 s. */
+/*
+ * The peer's command, if the peer is inside: it is ready when it has exited with 0, or after
+ * 0.5 s.
+ */
 static void start_peer(const char *text, int netns, char **envp, int err)
 {
 	long end = now_ms() + 500;

@@ -36,7 +36,8 @@
 #define LEDGER_MAGIC	0x6b72616d6f696d65ull
 #define LEDGER_SIZE	4096
 #define NAME_MAX_LEN	64
-#define HOLD_NS		2000000		/* a tick of 250 Hz can be away for longer; interrupts are not */
+/* A tick of 250 Hz can be away for longer; interrupts are not. */
+#define HOLD_NS		2000000
 
 enum {				/* offsets in units of 8 bytes */
 	REG_MAGIC,		/* RO */
@@ -124,7 +125,8 @@ int main(int argc, char **argv)
 		bw = strtoull(argv[2], &end, 10);
 		if (errno || *end || end == argv[2])
 			usage();
-		argv += 2, argc -= 2;
+		argv += 2;
+		argc -= 2;
 	}
 	if (argc > 1)
 		name = argv[1];

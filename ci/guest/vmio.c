@@ -499,7 +499,8 @@ static void put_archived(struct vm_queue *q, const char *name, const struct vm_q
 	name = name ? name : "TRAILER!!!";
 	name_len = strlen(name) + 1;
 	snprintf(head, sizeof(head), "070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x",
-		 data ? ino++ : 0, data ? S_IFREG | 0600 : 0, 0, 0, 1, 0, len, 0, 0, 0, 0, name_len, 0);
+		 data ? ino++ : 0, data ? S_IFREG | 0600 : 0, 0, 0, 1, 0, len, 0, 0, 0, 0,
+		 name_len, 0);
 	vm_put(q, head, strlen(head));
 	vm_put(q, name, name_len);
 	vm_put(q, zeros, -q->len & 3);
@@ -1073,8 +1074,9 @@ static unsigned long long number(const char *s)
 	return v;
 }
 
-enum { TIMEOUT = 1, BOOT, PEER, SETUP, NETS, LOG, LEDGER, OUT, DISK, DISK_DIR, VIRTUAL, PEERS,
-       QEMU };
+enum {
+	TIMEOUT = 1, BOOT, PEER, SETUP, NETS, LOG, LEDGER, OUT, DISK, DISK_DIR, VIRTUAL, PEERS, QEMU
+};
 
 static const struct option options[] = {
 	{ "timeout", required_argument, NULL, TIMEOUT },	/* s */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The first program of a kernel that has its drivers as modules: loads all in /modules, in the order
- * of their names, and becomes /init. Static, in the guest's first file system.
+ * The first program of a kernel that has its drivers as modules: loads all in /modules, in the
+ * order of their names, and becomes /init. Static, in the guest's first file system.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -18,7 +18,7 @@
 int main(int argc, char **argv)
 {
 	struct dirent **list;
-	int n = scandir("/modules", &list, NULL, alphasort), i, fd;
+	int n = scandir("/modules", &list, NULL, alphasort), i, fd, flags;
 	char path[300];
 
 	(void)argc;
@@ -27,7 +27,8 @@ int main(int argc, char **argv)
 			continue;
 		snprintf(path, sizeof(path), "/modules/%s", list[i]->d_name);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0 || syscall(SYS_finit_module, fd, "", strstr(path, ".ko.") ? COMPRESSED : 0))
+		flags = strstr(path, ".ko.") ? COMPRESSED : 0;
+		if (fd < 0 || syscall(SYS_finit_module, fd, "", flags))
 			fprintf(stderr, "load: %s: %s\n", path, strerror(errno));
 		close(fd);
 	}

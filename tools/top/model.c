@@ -452,7 +452,7 @@ static bool flat_value(const char *text, const char *key, char *value, size_t si
 		line += *line == '\n';
 		if (strncmp(line, key, n) || line[n] != ' ')
 			continue;
-		snprintf(value, size, "%.*s", (int)strcspn(line + n + 1, " \n"), line + n + 1);
+		snprintf(value, size, "%.*s", (int)strcspn(line + n + 1, "\n "), line + n + 1);
 		return true;
 	}
 	return false;

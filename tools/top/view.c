@@ -124,7 +124,8 @@ unsigned int view_fit(char *to, size_t size, const char *text, unsigned int cols
 			/* The sign of the cut takes one column. */
 			used = back;
 			wide = back_wide;
-			used += strlen(strcpy(to + used, cut));
+			memcpy(to + used, cut, strlen(cut) + 1);
+			used += strlen(cut);
 			wide++;
 			break;
 		}
@@ -303,7 +304,7 @@ void view_name(const struct view *v, const struct track *t, char *name, size_t s
 
 static bool contains(const char *text, const char *part)
 {
-	return strcasestr(text, part) != NULL;
+	return strcasestr(text, part);
 }
 
 static bool matches(const struct view *v, const struct track *t)
@@ -686,6 +687,7 @@ static void put_name(struct view *v, struct screen_line *l, const struct track *
 static const char *const blocks[] = {
 	" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588",
 };
+
 static const char *const signs[] = { " ", ".", ":", "-", "=", "+", "*", "#", "@" };
 
 /* How high, of @levels, a value of a history is: 0 is nothing, and anything else is at least 1 */

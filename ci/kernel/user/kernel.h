@@ -171,6 +171,7 @@ static void __attribute__((constructor)) register_suite(void)			\
 {										\
 	kunit_register(&(suite));						\
 }
+
 #define kunit_info(test, ...)	((void)(test), (void)printf("# " __VA_ARGS__))
 
 #define KUNIT_BINARY(test, fatal, a, op, b, ...) do {				\

@@ -21,7 +21,8 @@ void kunit_register(struct kunit_suite *suite)
 	suites[n_suites++] = suite;
 }
 
-void kunit_failed(struct kunit *test, int fatal, const char *file, int line, const char *format, ...)
+void kunit_failed(struct kunit *test, int fatal, const char *file, int line,
+		  const char *format, ...)
 {
 	int message = *format == ' ';
 	va_list args;
@@ -68,7 +69,8 @@ int main(void)
 				suites[i]->exit(&test);
 			while (n_blocks)
 				free(blocks[--n_blocks]);
-			printf("%sok %s: %s\n", test.failures ? "not " : "", suites[i]->name, c->name);
+			printf("%sok %s: %s\n", test.failures ? "not " : "", suites[i]->name,
+			       c->name);
 			bad += !!test.failures;
 		}
 	}

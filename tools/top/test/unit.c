@@ -380,7 +380,7 @@ static void many(void)
 	/* What is chosen stays chosen while it moves. */
 	press_key(&b, KEY_IS_END);
 	check(b.view.list.track[b.view.chosen_at]->name[1] == 'g', "one is chosen");
-	strcpy(name, b.view.list.track[b.view.chosen_at]->name);
+	snprintf(name, sizeof(name), "%s", b.view.list.track[b.view.chosen_at]->name);
 	put_group("many", name, 100000000);
 	put_group("many", "", 200000000);
 	sample(&b);
@@ -700,7 +700,8 @@ static void beside(void)
 	      "... the devices stand below the groups, with rates over its own time");
 	check(!has(&b, "0000:00:09.0"), "... a device that memio does not know is not made up");
 	b.view.show = SHOW_DEVICES;
-	check(strstr(row(&b, "0000:00:03.0"), "3.00M ") && strstr(row(&b, "0000:00:03.0"), " 2.00M "),
+	check(strstr(row(&b, "0000:00:03.0"), "3.00M ") &&
+	      strstr(row(&b, "0000:00:03.0"), " 2.00M "),
 	      "... and so they do in the list of devices");
 	check(strstr(strstr(draw(&b), "\ncpu "), "50%         -          - "),
 	      "... what it does not tell of has no figure");
