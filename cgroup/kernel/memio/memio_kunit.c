@@ -767,7 +767,7 @@ static int owners_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, o->dev);
 	memio_lasting_init(&o->dev->lasting);
 	o->dev->total = alloc_percpu(struct memio_total);
-	KUNIT_ASSERT_NOT_NULL(test, o->dev->total);
+	KUNIT_ASSERT_TRUE(test, !!o->dev->total);
 	for_each_possible_cpu(cpu)
 		memio_meter_init(&per_cpu_ptr(o->dev->total, cpu)->meter);
 	o->dev->package = PACKAGE;

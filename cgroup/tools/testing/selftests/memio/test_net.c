@@ -99,7 +99,8 @@ do {									\
 	set_path(_path, "%s/memio.stat", _group);			\
 	EXPECT_EQ(0, memio_read(_path, MEMIO_STAT, _f)) TH_LOG("%s", _f->why); \
 	EXPECT_EQ(0, memio_check(_f, SUMS)) TH_LOG("%s", _f->why);	\
-	EXPECT_EQ(memio_line(_f, "cpu") ? 2 : 1, _f->lines) TH_LOG("%s has %s", _group, _f->line[0].key); \
+	EXPECT_EQ(memio_line(_f, "cpu") ? 2 : 1, _f->lines)		\
+		TH_LOG("%s has %s", _group, _f->line[0].key);		\
 	free(_f);							\
 } while (0)
 
