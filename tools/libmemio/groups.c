@@ -435,6 +435,9 @@ static int put(struct memio *m, const char *group, const char *file, const char 
 	case -EINVAL:
 		return mio_fail(m, err, "%s: %s refuses '%.*s'", group, file,
 				(int)strcspn(text, "\n"), text);
+	case -EOPNOTSUPP:
+		return mio_fail(m, err, "%s: %s refuses '%.*s': nothing can hold it here, as memio does not count what CPUs read, or stops no task of the group",
+				group, file, (int)strcspn(text, "\n"), text);
 	case -EACCES:
 	case -EPERM:
 	case -EROFS:
