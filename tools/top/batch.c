@@ -4,6 +4,7 @@
  */
 #include <jansson.h>
 #include <string.h>
+#include <time.h>
 
 #include "batch.h"
 
@@ -42,6 +43,17 @@ void print_screen(const struct screen *s, FILE *to)
 }
 
 /* ---- JSON ---- */
+
+/* "2026-11-28T03:12:05+0100" */
+static const char *time_text(uint64_t wall_ns, char text[40])
+{
+	const time_t s = wall_ns / 1000000000;
+	struct tm t;
+
+	if (!localtime_r(&s, &t) || !strftime(text, 40, "%Y-%m-%dT%H:%M:%S%z", &t))
+		*text = '\0';
+	return text;
+}
 
 /* Names are bytes, and JSON is UTF-8. */
 static json_t *text_of(const char *text)
@@ -134,13 +146,18 @@ static json_t *json_row(const struct model *o, const struct track *t)
 bool print_json(struct view *v, const struct model *o, FILE *to)
 {
 	json_t *all = json_object(), *notes = json_array(), *rows = json_array();
+	char when[40];
 	bool good;
 	size_t i;
 
 	if (view_list(v, o))
 		return false;
 	json_object_set_new(all, "memio", json_integer(1));
-	json_object_set_new(all, "command", json_string("top"));
+	json_object_set_new(all, "command", json_string(v->command));
+	if (v->timed) {
+		json_object_set_new(all, "time", json_string(time_text(o->wall_ns, when)));
+		json_object_set_new(all, "time_ns", json_integer(o->wall_ns));
+	}
 	json_object_set_new(all, "rows_are", json_string(show_name(v->show)));
 	json_object_set_new(all, "sample", json_integer(o->samples - 1));
 	json_object_set_new(all, "interval_ns", json_integer(o->interval_ns));
@@ -167,14 +184,14 @@ bool print_json(struct view *v, const struct model *o, FILE *to)
 
 /* ---- CSV ---- */
 
-void print_csv_head(FILE *to)
+void print_csv_head(const struct view *v, FILE *to)
 {
 	int f;
 
 	fputs("sample,interval_ns,kind,name,pid,group", to);
 	for (f = 0; f < FIGURES; f++)
 		fprintf(to, ",%s", figure_names[f]);
-	fputs(",share,memory,limit,stopped_usec\n", to);
+	fprintf(to, ",share,memory,limit,stopped_usec%s\n", v->timed ? ",time" : "");
 }
 
 static void print_quoted(const char *text, bool ascii, FILE *to)
@@ -193,12 +210,13 @@ static void print_quoted(const char *text, bool ascii, FILE *to)
 
 bool print_csv(struct view *v, const struct model *o, FILE *to)
 {
-	char limit[32];
+	char limit[32], when[40];
 	size_t i;
 	int f;
 
 	if (view_list(v, o))
 		return false;
+	time_text(o->wall_ns, when);
 	for (i = 0; i < v->list.n; i++) {
 		const struct track *t = v->list.track[i];
 		const char *name;
@@ -228,6 +246,8 @@ bool print_csv(struct view *v, const struct model *o, FILE *to)
 		fprintf(to, ",%s,%s,", memory_word(o, t), limit);
 		if (t->kind == TRACK_GROUP)
 			fprintf(to, "%.0f", t->stopped * o->interval_ns / 1000);
+		if (v->timed)
+			fprintf(to, ",%s", when);
 		putc('\n', to);
 	}
 	return true;

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "model.h"
 
@@ -83,7 +82,7 @@ static int push(struct model *o, struct tracks *list, struct track *t)
 	return 0;
 }
 
-static void add_note(struct model *o, char mark, const char *about, const char *why)
+void model_note(struct model *o, char mark, const char *about, const char *why)
 {
 	struct note *n = &o->note[o->notes];
 
@@ -172,7 +171,7 @@ static void stand_still(struct model *o, struct track *t, uint64_t ns)
 }
 
 /* Its file goes to @t->now; what it said before is in @t->then. */
-static int read_stat(struct model *o, struct memio *m, struct track *t, uint64_t recorded_ns)
+static int read_stat(struct model *o, const struct source *from, struct track *t, uint64_t recorded_ns)
 {
 	const struct memio_stat old = t->then;
 	const bool first = !t->now.ns;
@@ -180,7 +179,7 @@ static int read_stat(struct model *o, struct memio *m, struct track *t, uint64_t
 
 	t->then = t->now;
 	t->now = old;
-	err = memio_group_stat(m, t->name, MEMIO_TREE, &t->now);
+	err = from->ops->group_stat(from->data, t->name, &t->now);
 	if (err)
 		return err;
 	t->still = false;
@@ -195,7 +194,7 @@ static int read_stat(struct model *o, struct memio *m, struct track *t, uint64_t
 
 /* ---- groups ---- */
 
-static void read_stops(struct model *o, struct memio *m, struct track *t, uint64_t ns)
+static void read_stops(struct model *o, const struct source *from, struct track *t, uint64_t ns)
 {
 	uint64_t was = t->events_usec, local = t->stopped_usec;
 
@@ -203,13 +202,13 @@ static void read_stops(struct model *o, struct memio *m, struct track *t, uint64
 	t->stopped = 0;
 	if (t->parent && !t->parent->events_moved && !t->fresh)
 		return;
-	if (memio_group_events(m, t->name, MEMIO_TREE, &o->flat))
+	if (from->ops->group_events(from->data, t->name, MEMIO_TREE, &o->flat))
 		return;
 	t->events_usec = memio_flat_get(&o->flat, "throttled_usec");
 	t->events_moved = t->fresh || t->events_usec != was;
 	if (!t->events_moved)
 		return;
-	if (memio_group_events(m, t->name, MEMIO_LOCAL, &o->flat))
+	if (from->ops->group_events(from->data, t->name, MEMIO_LOCAL, &o->flat))
 		return;
 	t->stopped_usec = memio_flat_get(&o->flat, "throttled_usec");
 	if (t->fresh && o->samples < 2)
@@ -222,21 +221,21 @@ static void read_stops(struct model *o, struct memio *m, struct track *t, uint64
 		t->stopped = 1;
 }
 
-static void read_limits(struct model *o, struct memio *m, struct track *t)
+static void read_limits(struct model *o, const struct source *from, struct track *t)
 {
 	if (t->limits_at && !t->visible &&
 	    (o->samples - t->limits_at < LIMITS_EVERY ||
 	     (o->samples + t->serial) % LIMITS_EVERY))
 		return;
 	t->limits_at = o->samples;
-	if (t == o->root || memio_group_limits(m, t->name, &t->limits))
+	if (t == o->root || from->ops->group_limits(from->data, t->name, &t->limits))
 		t->limits.n = 0;
 	t->limited = t->limits.n;
 }
 
 struct visit {
 	struct model *o;
-	struct memio *m;
+	const struct source *from;
 	uint64_t recorded_ns;
 };
 
@@ -249,7 +248,7 @@ static int read_group(struct visit *v, struct track *t)
 	if (t->parent && !t->parent->moved && t->now.ns && !t->parent->anew) {
 		stand_still(o, t, o->root->now.ns);
 	} else {
-		err = read_stat(o, v->m, t, v->recorded_ns);
+		err = read_stat(o, v->from, t, v->recorded_ns);
 		if (err == -ENOMEM || err == -ENOENT || err == -ENODEV)
 			return err;
 		t->denied = err;
@@ -258,8 +257,8 @@ static int read_group(struct visit *v, struct track *t)
 			t->moved = 0;
 		}
 	}
-	read_stops(o, v->m, t, interval_of(o, v->recorded_ns, o->interval_ns));
-	read_limits(o, v->m, t);
+	read_stops(o, v->from, t, interval_of(o, v->recorded_ns, o->interval_ns));
+	read_limits(o, v->from, t);
 	t->own = t->moved;
 	if (t->figures)
 		track_remember(t, track_share(t));
@@ -299,9 +298,9 @@ static int visit_group(const struct memio_group *g, void *arg)
 	return err ? err : push(o, &o->group, t);
 }
 
-static int read_groups(struct model *o, struct memio *m, uint64_t recorded_ns)
+static int read_groups(struct model *o, const struct source *from, uint64_t recorded_ns)
 {
-	struct visit v = { o, m, recorded_ns };
+	struct visit v = { o, from, recorded_ns };
 	int err;
 
 	o->root = store_get(o->store, TRACK_GROUP, "/", 0, 1, o->samples);
@@ -312,9 +311,9 @@ static int read_groups(struct model *o, struct memio *m, uint64_t recorded_ns)
 	if (!err)
 		err = read_group(&v, o->root);
 	if (!err)
-		err = memio_groups(m, o->below, visit_group, &v);
+		err = from->ops->groups(from->data, o->below, visit_group, &v);
 	if (err && err != -ENOMEM)
-		snprintf(o->error, sizeof(o->error), "%s", memio_error(m));
+		snprintf(o->error, sizeof(o->error), "%s", from->ops->error(from->data));
 	return err;
 }
 
@@ -322,7 +321,7 @@ static int read_groups(struct model *o, struct memio *m, uint64_t recorded_ns)
 
 struct members {
 	struct model *o;
-	struct memio *m;
+	const struct source *from;
 	struct track *group;
 	uint64_t recorded_ns;
 	bool again;		/* the sample before read them, too */
@@ -331,7 +330,7 @@ struct members {
 
 static int read_info(struct members *v, pid_t pid, struct memio_task *info)
 {
-	return memio_task_info(v->m, pid, 0, false, info);
+	return v->from->ops->task_info(v->from->data, pid, info);
 }
 
 /* The track of a task; NULL: it is gone, or @v->err */
@@ -383,14 +382,19 @@ static int note_task(pid_t pid, void *arg)
 {
 	struct members *v = arg;
 	struct model *o = v->o;
-	struct track *t = find_task(v, pid);
+	struct track *t = store_find(o->store, TRACK_TASK, "", pid);
 	struct memio_stat old;
 	bool first;
 	int err;
 
+	/* It went from one group to another while the sample was taken. */
+	if (t && t->tasks_at == o->samples)
+		return 0;
+	t = find_task(v, pid);
 	if (!t)
 		return v->err;
-	err = memio_task_membw(v->m, pid, 0, &o->membw);
+	t->tasks_at = o->samples;
+	err = v->from->ops->task_membw(v->from->data, pid, &o->membw);
 	if (err == -ESRCH)
 		return 0;
 	o->tasks_read++;
@@ -399,7 +403,8 @@ static int note_task(pid_t pid, void *arg)
 	if (err) {
 		t->figures = 0;
 		o->denied++;
-		snprintf(o->denied_why, sizeof(o->denied_why), "%s", memio_error(v->m));
+		snprintf(o->denied_why, sizeof(o->denied_why), "%s",
+			 v->from->ops->error(v->from->data));
 		/* Where the user asked for the tasks of this group, each is shown. */
 		return v->group->open ? push(o, &o->task, t) : 0;
 	}
@@ -418,9 +423,9 @@ static int note_task(pid_t pid, void *arg)
 	return push(o, &o->task, t);
 }
 
-static int read_tasks(struct model *o, struct memio *m, uint64_t recorded_ns)
+static int read_tasks(struct model *o, const struct source *from, uint64_t recorded_ns)
 {
-	struct members v = { .o = o, .m = m, .recorded_ns = recorded_ns };
+	struct members v = { .o = o, .from = from, .recorded_ns = recorded_ns };
 	size_t i;
 	int err;
 
@@ -433,7 +438,7 @@ static int read_tasks(struct model *o, struct memio *m, uint64_t recorded_ns)
 		/* In a group that had not moved, a task that is new to us has moved just now. */
 		v.again = o->samples > 1 && g->tasks_at + 1 == o->samples;
 		g->tasks_at = o->samples;
-		err = memio_group_tasks(m, g->name, false, note_task, &v);
+		err = from->ops->group_tasks(from->data, g->name, note_task, &v);
 		if (v.err || err == -ENOMEM)
 			return no_memory(o);
 	}
@@ -459,7 +464,7 @@ static bool flat_value(const char *text, const char *key, char *value, size_t si
 }
 
 /* Its text; free() takes it. NULL: errno */
-static char *beside_text(struct model *o, struct memio *m, size_t *length)
+static char *beside_text(struct model *o, const struct source *from, size_t *length)
 {
 	const bool program = *o->beside.path == '|';
 	const size_t most = 1 << 20;
@@ -467,7 +472,7 @@ static char *beside_text(struct model *o, struct memio *m, size_t *length)
 	int status = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s%s%s", o->recorded ? memio_root(m) : "",
+	snprintf(path, sizeof(path), "%s%s%s", o->recorded ? from->ops->root(from->data) : "",
 		 o->recorded ? "/" : "", o->beside.path);
 	f = program ? popen(o->beside.path + 1, "re") : fopen(path, "re");
 	text = f ? malloc(most) : NULL;
@@ -485,7 +490,7 @@ static char *beside_text(struct model *o, struct memio *m, size_t *length)
 	return NULL;
 }
 
-static int read_beside(struct model *o, struct memio *m)
+static int read_beside(struct model *o, const struct source *from)
 {
 	struct beside *b = &o->beside;
 	const struct memio_stat old = b->then;
@@ -498,10 +503,10 @@ static int read_beside(struct model *o, struct memio *m)
 
 	if (!b->path)
 		return 0;
-	text = beside_text(o, m, &n);
+	text = beside_text(o, from, &n);
 	if (!text) {
 		snprintf(why, sizeof(why), "%.400s: %s", b->path, strerror(errno));
-		add_note(o, '-', b->name, why);
+		model_note(o, '-', b->name, why);
 		return 0;
 	}
 	if (flat_value(text, "name", word, sizeof(word)))
@@ -557,7 +562,7 @@ static double half_width(const struct memio_line *l, uint64_t memory)
 	return most > least ? (most - least) / 2.0 / memory : 0;
 }
 
-static int read_devices(struct model *o, struct memio *m, uint64_t recorded_ns)
+static int read_devices(struct model *o, const struct source *from, uint64_t recorded_ns)
 {
 	uint64_t ns;
 	size_t i;
@@ -577,7 +582,8 @@ static int read_devices(struct model *o, struct memio *m, uint64_t recorded_ns)
 		if (!t)
 			return no_memory(o);
 		if (!*t->label)
-			snprintf(t->label, sizeof(t->label), "%s", memio_device_alias(m, l->key));
+			snprintf(t->label, sizeof(t->label), "%s",
+				 from->ops->device_alias(from->data, l->key));
 		t->figures = 0;
 		t->anew = l->anew;
 		t->worth = o->worth;
@@ -632,43 +638,42 @@ static bool lacks(const struct memio_capability *c)
 	return c && !c->there;
 }
 
-static void read_worth(struct model *o, struct memio *m)
+static void read_worth(struct model *o, const struct source *from)
 {
 	const struct memio_capability *c, *why;
 	size_t n;
 
 	o->notes = 0;
 	o->worth = WORTH_OK;
-	c = memio_capabilities(m, &n);
+	c = from->ops->capabilities(from->data, &n);
 	why = can(c, n, "enabled");
 	if (lacks(why))
-		add_note(o, 0, "all figures", why->why);
+		model_note(o, 0, "all figures", why->why);
 	why = can(c, n, "source");
-	o->has_memory = strcmp(memio_backend(m), "bpf");
+	o->has_memory = strcmp(from->ops->backend(from->data), "bpf");
 	if (!o->has_memory) {
-		add_note(o, '-', "mem rd, mem wr", why ? why->why : "");
+		model_note(o, '-', "mem rd, mem wr", why ? why->why : "");
 	} else if (lacks(why)) {
 		o->worth = WORTH_BOUND;
-		add_note(o, '<', "mem rd, mem wr", why->why);
+		model_note(o, '<', "mem rd, mem wr", why->why);
 	} else {
 		why = can(c, n, "valid");
 		if (lacks(why)) {
 			o->worth = WORTH_INVALID;
-			add_note(o, '?', "mem rd, mem wr", why->why);
+			model_note(o, '?', "mem rd, mem wr", why->why);
 		}
 	}
 	why = can(c, n, "cpu");
 	o->has_cpu = why && why->there;
 	if (lacks(why))
-		add_note(o, '-', "cpus", why->why);
+		model_note(o, '-', "cpus", why->why);
 	why = can(c, n, "groups");
 	if (lacks(why))
-		add_note(o, 0, "groups", why->why);
+		model_note(o, 0, "groups", why->why);
 	why = can(c, n, "tasks");
 	if (lacks(why))
-		add_note(o, 0, "tasks", why->why);
-	/* Its own is readable by any user; a recording has the first process. */
-	if (!memio_task_membw(m, *memio_root(m) ? 1 : getpid(), 0, &o->membw)) {
+		model_note(o, 0, "tasks", why->why);
+	if (!from->ops->words(from->data, &o->membw)) {
 		memcpy(o->source, o->membw.source, sizeof(o->source));
 		memcpy(o->estimator, o->membw.estimator, sizeof(o->estimator));
 		memcpy(o->state, o->membw.state, sizeof(o->state));
@@ -703,20 +708,20 @@ static void note_marks(struct model *o)
 		invalid |= o->task.track[i]->worth == WORTH_INVALID;
 	}
 	if (o->worth == WORTH_OK && bound)
-		add_note(o, '<', "mem rd, mem wr",
+		model_note(o, '<', "mem rd, mem wr",
 			 "more than 1 % of the IO bytes have no price, and count as one memory byte each: upper bounds");
 	if (o->worth == WORTH_OK && invalid)
-		add_note(o, '?', "mem rd, mem wr", "the task's membw says valid 0");
+		model_note(o, '?', "mem rd, mem wr", "the task's membw says valid 0");
 	if (!o->denied)
 		return;
 	snprintf(why, sizeof(why), "%zu of %zu processes are not shown: %.400s", o->denied,
 		 o->tasks_read, o->denied_why);
-	add_note(o, 0, "tasks", why);
+	model_note(o, 0, "tasks", why);
 }
 
 /* ---- what the user looks at ---- */
 
-static void read_looked(struct model *o, struct memio *m)
+static void read_looked(struct model *o, const struct source *from)
 {
 	struct looked *l = &o->looked;
 	struct track *t = NULL;
@@ -729,17 +734,44 @@ static void read_looked(struct model *o, struct memio *m)
 	l->events.n = l->state.n = 0;
 	if (!t)
 		return;
-	l->has_min = !memio_group_value(m, t->name, MEMIO_MIN, &l->min);
-	l->has_effective = !memio_group_value(m, t->name, MEMIO_MIN_EFFECTIVE,
+	l->has_min = !from->ops->group_value(from->data, t->name, MEMIO_MIN, &l->min);
+	l->has_effective = !from->ops->group_value(from->data, t->name, MEMIO_MIN_EFFECTIVE,
 					      &l->min_effective);
-	l->has_weight = !memio_group_value(m, t->name, MEMIO_WEIGHT, &l->weight);
-	if (memio_group_events(m, t->name, MEMIO_TREE, &l->events))
+	l->has_weight = !from->ops->group_value(from->data, t->name, MEMIO_WEIGHT, &l->weight);
+	if (from->ops->group_events(from->data, t->name, MEMIO_TREE, &l->events))
 		l->events.n = 0;
-	if (memio_group_state(m, t->name, &l->state))
+	if (from->ops->group_state(from->data, t->name, &l->state))
 		l->state.n = 0;
 }
 
+static void forget_track(struct track *t)
+{
+	t->now.n = t->then.n = 0;
+	t->now.ns = t->then.ns = 0;
+	t->seen = t->tasks_at = t->limits_at = t->info_at = t->histories = 0;
+	t->events_usec = t->stopped_usec = 0;
+	t->figures = 0;
+	t->fresh = true;
+	t->anew = t->still = false;
+	/* Whether it is the same task is looked at. */
+	t->visible |= t->kind == TRACK_TASK;
+}
+
+void model_forget(struct model *o)
+{
+	store_each(o->store, forget_track);
+	o->samples = o->last_ns = o->interval_ns = 0;
+	o->group.n = o->task.n = o->device.n = 0;
+}
+
 int model_sample(struct model *o, struct memio *m, uint64_t recorded_ns)
+{
+	const struct source from = source_live(m);
+
+	return model_sample_from(o, &from, recorded_ns);
+}
+
+int model_sample_from(struct model *o, const struct source *from, uint64_t recorded_ns)
 {
 	const uint64_t ns = now_ns();
 	int err;
@@ -749,22 +781,22 @@ int model_sample(struct model *o, struct memio *m, uint64_t recorded_ns)
 	o->last_ns = ns;
 	o->group.n = o->task.n = o->device.n = 0;
 	o->denied = o->tasks_read = 0;
-	read_worth(o, m);
+	read_worth(o, from);
 	/* Just before the root's file, so that both are of nearly one instant */
-	err = read_beside(o, m);
+	err = read_beside(o, from);
 	if (!err)
-		err = read_groups(o, m, recorded_ns);
+		err = read_groups(o, from, recorded_ns);
 	if (!err)
-		err = read_tasks(o, m, recorded_ns);
+		err = read_tasks(o, from, recorded_ns);
 	if (!err)
-		err = read_devices(o, m, recorded_ns);
+		err = read_devices(o, from, recorded_ns);
 	if (err)
 		return err;
 	share_out(o, &o->group);
 	share_out(o, &o->task);
 	share_out(o, &o->device);
 	note_marks(o);
-	read_looked(o, m);
+	read_looked(o, from);
 	store_sweep(o->store, o->samples, o->samples > KEEP_TASKS ? o->samples - KEEP_TASKS : 0);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #ifndef MEMIO_TOP_MODEL_H
 #define MEMIO_TOP_MODEL_H
 
+#include "source.h"
 #include "store.h"
 
 #define MODEL_NOTES	8
@@ -73,6 +74,7 @@ struct tracks {
  * @has_memory:	memory bytes are known, and not IO bytes alone
  * @has_bounds:	the kernel tells of bounds
  * @beside:	figures of somebody else
+ * @wall_ns:	when it was taken, by CLOCK_REALTIME; 0: now
  * @note:	what is to be said of figures
  */
 struct model {
@@ -80,7 +82,7 @@ struct model {
 	bool want_tasks, want_idle, recorded;
 	uint64_t look;
 
-	uint64_t samples, interval_ns;
+	uint64_t samples, interval_ns, wall_ns;
 	struct track *root;
 	struct tracks group, task, device;
 	size_t denied, tasks_read;
@@ -112,5 +114,14 @@ void model_free(struct model *o);
  * Return: 0, or a negative error, and @o->error says why
  */
 int model_sample(struct model *o, struct memio *m, uint64_t recorded_ns);
+/* model_sample_from: the same, from any source */
+int model_sample_from(struct model *o, const struct source *from, uint64_t recorded_ns);
+/* model_note: of the last sample; @mark as of &struct note */
+void model_note(struct model *o, char mark, const char *about, const char *why);
+/*
+ * model_forget: the next sample is the first one again. What the user folded, chose or looks at
+ * stays so.
+ */
+void model_forget(struct model *o);
 
 #endif /* MEMIO_TOP_MODEL_H */

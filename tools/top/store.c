@@ -151,6 +151,16 @@ void store_sweep(struct store *s, uint64_t sample, uint64_t tasks_sample)
 	}
 }
 
+void store_each(struct store *s, void (*each)(struct track *t))
+{
+	struct track *t;
+	size_t i;
+
+	for (i = 0; i <= s->mask; i++)
+		for (t = s->slot[i]; t; t = t->chain)
+			each(t);
+}
+
 size_t store_size(const struct store *s)
 {
 	return s->n;

@@ -5,14 +5,17 @@
  *
  * Data go this way:
  *
- *	model.c		libmemio -> tracks: figures, histories, and notes on their worth
+ *	source.c	libmemio, or a history (../history), as one
+ *	model.c		a source -> tracks: figures, histories, and notes on their worth
  *	store.c		keeps the tracks
  *	view.c		tracks and settings -> a screen of text; keys -> settings
  *	terminal.c	a screen -> ncurses
  *	batch.c		a screen or tracks -> a table, JSON, CSV
- *	top.c		options, and the loop
+ *	feed.c		readers of libmemio: the machine, or recorded trees
+ *	settings.c	options
+ *	top.c		the loop
  *
- * Only model.c reads files, and only terminal.c knows a terminal.
+ * Only sources read files, and only terminal.c knows a terminal.
  */
 #ifndef MEMIO_TOP_STORE_H
 #define MEMIO_TOP_STORE_H
@@ -72,7 +75,7 @@ enum worth {
  * @info, @info_at: of a task, and the sample that read it
  * @group:	of a task
  * @depth, @parent: of a group: its place in the tree
- * @tasks_at:	of a group: the last sample that read its tasks
+ * @tasks_at:	of a group: the last sample that read its tasks; of a task: that had it in a group
  * @history:	memory bytes per second of the last samples, a ring
  * @histories:	how many samples it ever had
  * @folded, @open: the view's: groups below it are not shown; its tasks are shown
@@ -130,6 +133,8 @@ struct track *store_get(struct store *s, enum track_kind kind, const char *name,
 			uint64_t id, uint64_t sample);
 /* store_sweep: forgets tracks that no sample from @sample on has seen; tasks: from @tasks_sample */
 void store_sweep(struct store *s, uint64_t sample, uint64_t tasks_sample);
+/* store_each: calls @each for all tracks, in no order */
+void store_each(struct store *s, void (*each)(struct track *t));
 size_t store_size(const struct store *s);
 
 /* What has a share of the machine's bytes has one of these. */

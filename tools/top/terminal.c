@@ -50,6 +50,16 @@ void signals_begin(void)
 		sigaction(ends[i], &sa, NULL);
 }
 
+void signals_end(void)
+{
+	if (!ending)
+		return;
+	/* Ended by it, as a shell would see of any other program. */
+	fflush(stdout);
+	signal(ending, SIG_DFL);
+	raise(ending);
+}
+
 static void catch_crashes(void)
 {
 	static const int crashes[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGQUIT };

@@ -20,5 +20,7 @@ int terminal_key(int ms);
 int terminal_signal(void);
 /* signals_begin: of the program without a terminal */
 void signals_begin(void);
+/* signals_end: the program ends by the signal that came, if one did */
+void signals_end(void);
 
 #endif /* MEMIO_TOP_TERMINAL_H */

@@ -65,6 +65,7 @@ void view_init(struct view *v)
 	v->sort = COL_SHARE;
 	v->idle[SHOW_GROUPS] = v->idle[SHOW_DEVICES] = true;
 	v->interval_ms = 1000;
+	v->command = "top";
 }
 
 void view_free(struct view *v)
@@ -885,7 +886,7 @@ static void draw_head(struct view *v, const struct model *o, struct screen *s)
 	struct screen_line *l = new_line(s);
 	char by[32];
 
-	put(v, l, LOOK_BOLD, "memio top");
+	put(v, l, LOOK_BOLD, "memio %s", v->command);
 	put(v, l, LOOK_PLAIN, "  %s", show_names[v->show]);
 	snprintf(by, sizeof(by), "%s%s", v->sort == COL_NAME ? "name" : columns[v->sort].title,
 		 v->reverse ? ", reversed" : "");
@@ -894,6 +895,8 @@ static void draw_head(struct view *v, const struct model *o, struct screen *s)
 		put(v, l, LOOK_BOLD, ", with '%s%s'", v->filter, v->typing ? "_" : "");
 	if (!v->idle[v->show])
 		put(v, l, LOOK_PLAIN, ", busy only");
+	if (*v->when)
+		put(v, l, LOOK_BOLD, "  %s", v->when);
 	if (v->paused)
 		put(v, l, LOOK_WARN, "  PAUSED");
 	if (v->ended)
@@ -957,12 +960,14 @@ static void draw_keys(struct view *v, struct screen *s)
 {
 	struct screen_line *l = new_line(s);
 
-	if (v->typing)
+	if (v->prompt)
+		put(v, l, LOOK_TITLE, "%s: %s_", v->prompt, v->answer);
+	else if (v->typing)
 		put(v, l, LOOK_TITLE, "type a part of the name; Enter keeps it, Esc shows all");
 	else if (v->looked)
 		put(v, l, LOOK_TITLE, "Esc back  p pause  ? help  q quit");
 	else
-		put(v, l, LOOK_TITLE,
+		put(v, l, LOOK_TITLE, "%s", v->keys_text ?:
 		    "? help  g groups  t tasks  d devices  < > sort  / filter  p pause  Enter look  q quit");
 	if (l)
 		pad(l, width_of(v));
@@ -1261,7 +1266,10 @@ static void draw_help(struct view *v, struct screen *s)
 	};
 	size_t i;
 
-	put(v, new_line(s), LOOK_BOLD, "memio top: who moves how many bytes to and from memory");
+	put(v, new_line(s), LOOK_BOLD, "memio %s: who moves how many bytes to and from memory",
+	    v->command);
+	for (i = 0; v->more_help && v->more_help[i]; i++)
+		put(v, new_line(s), LOOK_PLAIN, "%s", v->more_help[i]);
 	for (i = 0; i < sizeof(text) / sizeof(*text); i++)
 		put(v, new_line(s), LOOK_PLAIN, "%s", text[i]);
 }

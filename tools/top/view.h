@@ -73,6 +73,12 @@ struct screen {
  * @chosen:	the serial of the chosen row, and @chosen_at, its place among the rows
  * @looked:	the serial of the track that is shown alone; 0: the list is shown
  * @top:	the first row that is shown
+ * @command:	whose screen it is: "top", "replay"
+ * @when:	when the sample was taken; "": now
+ * @timed:	what is printed says when each sample was taken
+ * @prompt:	what is typed goes to @answer, and is asked for by this; or NULL
+ * @keys_text:	the last line; NULL: the one of memio top
+ * @more_help:	lines of the help, to NULL; or NULL
  * @interval_ms: for the title
  * @ended:	the recording has no more samples
  * @list:	the rows
@@ -87,6 +93,10 @@ struct view {
 	uint64_t chosen, looked;
 	size_t chosen_at, top, page;
 	unsigned int interval_ms;
+	const char *command, *prompt, *keys_text;
+	const char *const *more_help;
+	char when[80], answer[64];
+	bool timed;
 	struct tracks list;
 };
 

@@ -217,7 +217,7 @@ static void recording(void)
 	b.view.help = false;
 
 	f = fmemopen(text, sizeof(text), "w");
-	print_csv_head(f);
+	print_csv_head(&b.view, f);
 	print_csv(&b.view, &b.model, f);
 	print_json(&b.view, &b.model, f);
 	fclose(f);
@@ -499,6 +499,27 @@ static void changes(void)
 	end(&b);
 }
 
+/* A task that goes from one group to another while the sample is taken stands in both. */
+static void twice(void)
+{
+	struct bench b;
+
+	put_machine("twice");
+	put_group("twice", "/a", 0);
+	put_group("twice", "/b", 0);
+	put_file("twice", CG "/a/cgroup.procs", "30\n");
+	put_file("twice", CG "/b/cgroup.procs", "30\n");
+	put_task("twice", 30, "moves", 1, 0);
+	begin(&b, "twice");
+	sample(&b);
+	group_of(&b, "/a")->open = group_of(&b, "/b")->open = true;
+	sample(&b);
+	check(b.model.task.n == 1, "a task that two groups have is shown once: %zu",
+	      b.model.task.n);
+	check(b.model.task.n != 1 || has(&b, "30 moves"), "... in one of them");
+	end(&b);
+}
+
 /* ---- the tree ---- */
 
 static void folding(void)
@@ -769,6 +790,7 @@ int main(int argc, char **argv)
 	many();
 	unread();
 	changes();
+	twice();
 	folding();
 	worth();
 	stops();
