@@ -119,11 +119,12 @@ bool command_man(const struct command *command, FILE *from, FILE *to);
 /* command_find: by "limit" or "trace-plot"; NULL: there is none */
 const struct command *command_find(const struct command *const *commands, const char *name);
 
-/* Those that are there; each is in a directory of its name, or in everyday/. */
+/* Those that are there; each is in a directory of its name, or in everyday/ or history/. */
 extern const struct command *const commands[];
 extern const struct command command_active, command_cit, command_doctor, command_enable;
 extern const struct command command_export, command_guarantee;
 extern const struct command command_limit, command_run, command_stat, command_top;
+extern const struct command command_record, command_replay, command_report;
 extern const struct command command_trace, command_version;
 
 /* complain: "memio NAME: TEXT" to stderr; with what can be done about it */

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * memio record, replay, report: a file of records, see log.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../trace/crc32c.h"
+#include "command.h"
+#include "log.h"
+
+/*
+ * Names of groups and tasks are others' to choose. A name has no NUL, and the byte before it is
+ * a length, so that no name can look like the beginning of a record.
+ */
+static const uint8_t magic[8] = { 0, 'm', 'e', 'm', 'i', 'o', 0, 'H' };
+
+#define KIND_SAMPLE	1
+
+/* The head, little endian: where each field is */
+enum { AT_VERSION = 8, AT_KIND = 10, AT_LENGTH = 12, AT_SUM = 16, AT_HEAD_SUM = 20 };
+
+struct head {
+	uint16_t version, kind;
+	uint32_t length, sum;
+};
+
+static void put_le(uint8_t *to, uint32_t value, int bytes)
+{
+	while (bytes--) {
+		*to++ = value;
+		value >>= 8;
+	}
+}
+
+static uint32_t get_le(const uint8_t *from, int bytes)
+{
+	uint32_t value = 0;
+
+	while (bytes--)
+		value = value << 8 | from[bytes];
+	return value;
+}
+
+static void write_head(uint8_t *to, const uint8_t *text, size_t size)
+{
+	memcpy(to, magic, sizeof(magic));
+	put_le(to + AT_VERSION, LOG_VERSION, 2);
+	put_le(to + AT_KIND, KIND_SAMPLE, 2);
+	put_le(to + AT_LENGTH, size, 4);
+	put_le(to + AT_SUM, crc32c(0, text, size), 4);
+	put_le(to + AT_HEAD_SUM, crc32c(0, to, AT_HEAD_SUM), 4);
+}
+
+static bool read_head(const uint8_t *from, struct head *h)
+{
+	if (memcmp(from, magic, sizeof(magic)) ||
+	    get_le(from + AT_HEAD_SUM, 4) != crc32c(0, from, AT_HEAD_SUM))
+		return false;
+	h->version = get_le(from + AT_VERSION, 2);
+	h->kind = get_le(from + AT_KIND, 2);
+	h->length = get_le(from + AT_LENGTH, 4);
+	h->sum = get_le(from + AT_SUM, 4);
+	return h->length <= LOG_MOST;
+}
+
+/* Bytes that were read; fewer than @size: the file ends there. Negative: errno */
+static ssize_t read_at(int fd, uint8_t *to, size_t size, uint64_t at)
+{
+	size_t n = 0;
+	ssize_t got;
+
+	while (n < size) {
+		got = pread(fd, to + n, size - n, at + n);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return got;
+		if (!got)
+			break;
+		n += got;
+	}
+	return n;
+}
+
+/* The next place from @at on where a head stands; @size: there is none. Negative: errno */
+static int64_t next_head(int fd, uint64_t at, uint64_t size)
+{
+	static uint8_t block[65536];
+	struct head h;
+	ssize_t got;
+
+	while (at + LOG_HEAD <= size) {
+		uint8_t *p = block;
+
+		got = read_at(fd, block, sizeof(block), at);
+		if (got < 0)
+			return -errno;
+		if ((size_t)got < LOG_HEAD)
+			break;
+		while ((p = memmem(p, block + got - p, magic, sizeof(magic)))) {
+			if (p + LOG_HEAD > block + got)
+				break;
+			if (read_head(p, &h))
+				return at + (p - block);
+			p++;
+		}
+		/* A head can lie across the end of the block. */
+		at += got - LOG_HEAD + 1;
+	}
+	return size;
+}
+
+int log_read(int fd, struct log_scan *scan,
+	     bool (*each)(const uint8_t *text, size_t size, uint64_t at, bool lost, void *arg),
+	     void *arg)
+{
+	uint8_t head[LOG_HEAD], *text = NULL;
+	bool lost = false;
+	size_t room = 0;
+	struct head h;
+	struct stat st;
+	uint64_t at = 0;
+	int64_t next;
+	ssize_t got;
+	int err = 0;
+
+	*scan = (struct log_scan) { 0 };
+	if (fstat(fd, &st))
+		return -errno;
+	while (at < (uint64_t)st.st_size) {
+		got = read_at(fd, head, LOG_HEAD, at);
+		if (got < 0)
+			goto failed;
+		if ((size_t)got < LOG_HEAD) {
+			scan->torn = st.st_size - at;
+			break;
+		}
+		if (!read_head(head, &h)) {
+			next = next_head(fd, at + 1, st.st_size);
+			if (next < 0) {
+				err = next;
+				break;
+			}
+			at = next;
+			scan->damaged++;
+			lost = true;
+			continue;
+		}
+		if (at + LOG_HEAD + h.length > (uint64_t)st.st_size) {
+			scan->torn = st.st_size - at;
+			break;
+		}
+		if (h.length > room) {
+			free(text);
+			room = h.length;
+			text = malloc(room);
+			if (!text) {
+				err = -ENOMEM;
+				break;
+			}
+		}
+		got = read_at(fd, text, h.length, at + LOG_HEAD);
+		if (got < 0)
+			goto failed;
+		if (h.version != LOG_VERSION || h.kind != KIND_SAMPLE) {
+			scan->other++;
+			lost = true;
+		} else if ((size_t)got < h.length || crc32c(0, text, h.length) != h.sum ||
+			   (each && !each(text, h.length, at + LOG_HEAD, lost, arg))) {
+			scan->damaged++;
+			lost = true;
+		} else {
+			scan->good++;
+			lost = false;
+		}
+		at += LOG_HEAD + h.length;
+		scan->end = at;
+	}
+	free(text);
+	return err;
+failed:
+	err = -errno;
+	free(text);
+	return err;
+}
+
+bool log_fetch(int fd, uint64_t at, uint8_t *text, size_t size)
+{
+	uint8_t head[LOG_HEAD];
+	struct head h;
+
+	return read_at(fd, head, LOG_HEAD, at - LOG_HEAD) == LOG_HEAD && read_head(head, &h) &&
+	       h.length == size && read_at(fd, text, size, at) == (ssize_t)size &&
+	       crc32c(0, text, size) == h.sum;
+}
+
+/* ---- writing ---- */
+
+/* 0, or a complaint and false */
+static bool take_file(struct log *l, mode_t mode, int more)
+{
+	struct stat st, named;
+
+	/* A pipe would wait for its reader. */
+	l->fd = open(l->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
+		     more, mode);
+	if (l->fd < 0 || fstat(l->fd, &st)) {
+		complain_errno("%s", l->path);
+		return false;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		complain("%s: not a regular file", l->path);
+		return false;
+	}
+	/* The second look: a writer that ends its file may have renamed it meanwhile. */
+	if (flock(l->fd, LOCK_EX | LOCK_NB) || stat(l->path, &named) ||
+	    named.st_ino != st.st_ino || named.st_dev != st.st_dev) {
+		complain("%s: another memio record writes it; give another name", l->path);
+		return false;
+	}
+	l->device = st.st_dev;
+	l->inode = st.st_ino;
+	l->size = st.st_size;
+	return true;
+}
+
+/* A file that has something must begin as one of ours; its end may be torn. */
+static bool go_on(struct log *l)
+{
+	uint8_t head[LOG_HEAD];
+	struct log_scan scan;
+	struct head h;
+	int err;
+
+	if (!l->size)
+		return true;
+	if (read_at(l->fd, head, LOG_HEAD, 0) != LOG_HEAD || !read_head(head, &h)) {
+		complain("%s is no history of memio, or its beginning is damaged; give another name",
+			 l->path);
+		return false;
+	}
+	err = log_read(l->fd, &scan, NULL, NULL);
+	if (err) {
+		complain("%s: %s", l->path, strerror(-err));
+		return false;
+	}
+	if (!scan.torn)
+		return true;
+	complain("%s: its last record is incomplete; %llu bytes are cut off", l->path,
+		 (unsigned long long)scan.torn);
+	if (!ftruncate(l->fd, l->size - scan.torn)) {
+		l->size -= scan.torn;
+		return true;
+	}
+	complain_errno("%s", l->path);
+	return false;
+}
+
+bool log_open(struct log *l, const char *path, uint64_t most, unsigned int keep)
+{
+	*l = (struct log) { .fd = -1, .most = most, .keep = keep, .path = strdup(path) };
+	if (!l->path) {
+		complain("no memory");
+		return false;
+	}
+	/* Who moved what, and when, is not for everybody. */
+	if (take_file(l, 0600, 0) && go_on(l))
+		return true;
+	log_close(l);
+	return false;
+}
+
+static void name_of(const struct log *l, unsigned int n, char *name, size_t size)
+{
+	if (n)
+		snprintf(name, size, "%s.%u", l->path, n);
+	else
+		snprintf(name, size, "%s", l->path);
+}
+
+/* PATH becomes PATH.1, and so on; those beyond @keep go. */
+static bool rotate(struct log *l)
+{
+	char from[4200], to[4200];
+	unsigned int n;
+	struct stat st;
+	const int old = l->fd;
+	bool good;
+
+	if (fstat(old, &st) || fdatasync(old)) {
+		complain_errno("%s", l->path);
+		return false;
+	}
+	/* Of an earlier recording that kept more, those go, too. */
+	for (n = l->keep; n <= LOG_KEEP_MOST; n++) {
+		name_of(l, n, from, sizeof(from));
+		if (n && unlink(from))
+			break;
+	}
+	for (n = l->keep; n-- > 0;) {
+		name_of(l, n, from, sizeof(from));
+		name_of(l, n + 1, to, sizeof(to));
+		if (rename(from, to) && errno != ENOENT) {
+			complain_errno("%s", to);
+			return false;
+		}
+	}
+	if (!l->keep && unlink(l->path)) {
+		complain_errno("%s", l->path);
+		return false;
+	}
+	good = take_file(l, st.st_mode & 0777, O_EXCL);
+	if (good && fchmod(l->fd, st.st_mode & 0777))
+		complain_errno("%s", l->path);
+	close(old);
+	return good;
+}
+
+bool log_append(struct log *l, uint8_t *record, size_t size)
+{
+	const size_t all = LOG_HEAD + size;
+	size_t n = 0;
+	ssize_t put;
+
+	if (size > LOG_MOST || all > l->most) {
+		complain("%s: a sample has %zu bytes; --size is to be larger", l->path, all);
+		return false;
+	}
+	if (l->size && l->size + all > l->most && !rotate(l))
+		return false;
+	write_head(record, record + LOG_HEAD, size);
+	while (n < all) {
+		put = write(l->fd, record + n, all - n);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			break;
+		n += put;
+	}
+	if (n == all) {
+		l->size += all;
+		return true;
+	}
+	complain_errno("%s", l->path);
+	if (n && ftruncate(l->fd, l->size))
+		complain_errno("%s: its end", l->path);
+	return false;
+}
+
+void log_close(struct log *l)
+{
+	if (l->fd >= 0)
+		close(l->fd);
+	free(l->path);
+	*l = (struct log) { .fd = -1 };
+}

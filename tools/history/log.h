@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * memio record, replay, report: a file of records; FORMAT.md has the bytes
+ *
+ * Data go this way:
+ *
+ *	log.c		records <-> files, their sums, their rotation
+ *	past.c		a sample <-> a record; a record as a source of the model (../top)
+ *	history.c	the files of a recording -> one list of samples
+ *	moment.c	what users type as a time
+ *	record.c replay.c report.c	the commands
+ *	sums.c page.c	the report: what was moved in all; as HTML
+ *
+ * A record has a head with a sum of its own, so that its length can be trusted or not. What
+ * goes wrong in a record is lost with this record alone.
+ */
+#ifndef MEMIO_HISTORY_LOG_H
+#define MEMIO_HISTORY_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define LOG_HEAD	24u		/* bytes before a record's text */
+#define LOG_MOST	(8u << 20)	/* no record is longer */
+#define LOG_VERSION	1
+#define LOG_KEEP_MOST	1000
+
+/**
+ * struct log - a file that records are appended to, while nobody else does
+ * @fd:		it
+ * @path:	its name; older files are PATH.1, PATH.2 and so on
+ * @most:	no file becomes larger
+ * @keep:	so many older files stay
+ * @size:	of the file
+ * @device, @inode: which one it is
+ */
+struct log {
+	int fd;
+	char *path;
+	uint64_t most, size;
+	unsigned int keep;
+	dev_t device;
+	ino_t inode;
+};
+
+/*
+ * log_open: begins a file, or goes on with one. It refuses, after a complaint, a file that is none
+ * of ours, or that another process writes. A record at its end that is incomplete is cut off.
+ */
+bool log_open(struct log *l, const char *path, uint64_t most, unsigned int keep);
+/*
+ * log_append: a record of @size bytes behind LOG_HEAD bytes of room at @record. False after a
+ * complaint; then the file ends with the record before
+ */
+bool log_append(struct log *l, uint8_t *record, size_t size);
+void log_close(struct log *l);
+
+/**
+ * struct log_scan - what a file has
+ * @good:	records
+ * @damaged:	records, or stretches without any, that are lost
+ * @other:	records of another version
+ * @torn:	the bytes of a record at the end that is incomplete
+ * @end:	where the last record ends
+ */
+struct log_scan {
+	uint64_t good, damaged, other, torn, end;
+};
+
+/*
+ * log_read: calls @each for each record, with its text, the place of this text, and whether
+ * something before it is lost. @each says whether the text makes sense; else the record
+ * counts as damaged.
+ * Return: 0, or an error number
+ */
+int log_read(int fd, struct log_scan *scan,
+	     bool (*each)(const uint8_t *text, size_t size, uint64_t at, bool lost, void *arg),
+	     void *arg);
+/* log_fetch: the text of a record at @at, once more; false: it has changed */
+bool log_fetch(int fd, uint64_t at, uint8_t *text, size_t size);
+
+#endif /* MEMIO_HISTORY_LOG_H */

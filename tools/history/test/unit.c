@@ -1,0 +1,664 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * memio record, replay and report, without a machine: trees that are made here become a file, and
+ * the file is cut off at each byte, has each of its bits turned round, and is made up of nonsense
+ * with right sums
+ *
+ *	unit EMPTY-DIRECTORY [SEED]
+ */
+#include <fcntl.h>
+#include <locale.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "../../trace/crc32c.h"
+#include "batch.h"
+#include "command.h"
+#include "sums.h"
+#include "test.h"
+#include "trees.h"
+
+/* For complaints, whose text nobody reads here */
+const struct command *const commands[] = { NULL };
+
+#define SAMPLES	5
+#define SECOND	1000000000ull
+
+static int loud = -1;
+
+static void quiet(bool be)
+{
+	fflush(stderr);
+	if (loud < 0)
+		loud = dup(2);
+	dup2(be ? open("/dev/null", O_WRONLY | O_CLOEXEC) : loud, 2);
+}
+
+static const char *file_of(const char *name)
+{
+	static char path[4][4200];
+	static int next;
+	char *p = path[next++ % 4];
+
+	snprintf(p, sizeof(path[0]), "%s/%s", place, name);
+	return p;
+}
+
+static size_t get_file(const char *path, uint8_t *to, size_t room)
+{
+	FILE *f = fopen(path, "r");
+	size_t n = f ? fread(to, 1, room, f) : 0;
+
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static void put_bytes(const char *path, const uint8_t *from, size_t n)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f || fwrite(from, 1, n, f) != n || fclose(f))
+		abort();
+}
+
+/* ---- a recording ---- */
+
+static uint64_t moved(int sample)
+{
+	return 1000000ull * sample * sample;
+}
+
+static void put_sample(int i)
+{
+	put_group("tree", "", 3 * moved(i));
+	put_group("tree", "/a", 2 * moved(i));
+	put_group("tree", "/a/x", 2 * moved(i));
+	put_group("tree", "/a-b", moved(i));
+	put_group("tree", "/a-b/\x1b[31mred", 0);
+	put_file("tree", CG "/a/x/cgroup.procs", "10\n11\n");
+	put_file("tree", CG "/a/x/memio.limit", "total bps=200000000\n0000:00:03.0 wbps=5\n");
+	put_file("tree", CG "/memio.events", "throttled_usec %d\n", 100000 * i);
+	put_file("tree", CG "/a/memio.events", "throttled_usec %d\n", 100000 * i);
+	put_file("tree", CG "/a/x/memio.events", "throttled_usec %d\n", 100000 * i);
+	put_file("tree", CG "/a/x/memio.events.local", "throttled_usec %d\n", 100000 * i);
+	put_task("tree", 10, "dd", 5, 2 * moved(i));
+	put_task("tree", 11, "idle", 6, 0);
+}
+
+/* @from to @to: their sums go on, unless the epoch is another one */
+static void record(const char *path, int from, int to, uint64_t epoch, uint64_t most,
+		   unsigned int keep)
+{
+	static const uint8_t head[LOG_HEAD];
+	struct bytes text = { 0 };
+	struct source source;
+	struct model o;
+	struct memio *m;
+	struct log l;
+	int i;
+
+	if (!log_open(&l, path, most, keep) || model_init(&o))
+		abort();
+	o.want_tasks = true;
+	m = memio_open(root_of("tree"));
+	source = source_live(m);
+	for (i = from; i < to; i++) {
+		struct instant when = {
+			.wall_ns = (1000000000 + 10ull * i) * SECOND,
+			.mono_ns = (100 + 10ull * i) * SECOND, .epoch = epoch,
+			.interval_ms = 10000,
+		};
+
+		put_sample(i);
+		if (model_sample(&o, m, 10 * SECOND))
+			abort();
+		text.n = 0;
+		bytes_add(&text, head, sizeof(head));
+		if (!past_write(&text, &o, &source, &when) ||
+		    !log_append(&l, text.data, text.n - LOG_HEAD))
+			abort();
+	}
+	log_close(&l);
+	memio_close(m);
+	model_free(&o);
+	free(text.data);
+}
+
+static struct track *track(struct model *o, enum track_kind kind, const char *name, pid_t pid)
+{
+	struct track *t = store_find(o->store, kind, name, pid);
+
+	if (!t)
+		abort();
+	return t;
+}
+
+static const char *drawn(struct view *v, struct model *o)
+{
+	static char text[2][1 << 18];
+	static int next;
+	char *to = text[next++ % 2];
+	struct screen s = { 0 };
+	FILE *f = fmemopen(to, sizeof(text[0]), "w");
+
+	if (view_draw(v, o, &s))
+		abort();
+	print_screen(&s, f);
+	fclose(f);
+	screen_free(&s);
+	return to;
+}
+
+static void there_and_back(void)
+{
+	struct history h;
+	struct model o;
+	struct view v;
+	struct track *t;
+	char whole[1 << 16];
+	int i;
+
+	record(file_of("h"), 0, SAMPLES, 7, 1 << 20, 0);
+	if (model_init(&o) || !history_open(&h, file_of("h")))
+		abort();
+	view_init(&v);
+	v.cols = 100;
+	o.want_tasks = true;
+	check(h.n == SAMPLES && !h.scan.damaged && !h.scan.torn, "all samples are there: %zu",
+	      h.n);
+	for (i = 0; i < SAMPLES; i++)
+		if (history_step(&h, &o, i))
+			abort();
+	check(o.samples == SAMPLES && o.interval_ns == 10 * SECOND, "the time between them");
+	t = track(&o, TRACK_GROUP, "/a/x", 0);
+	near("a group's rate", t->rate[FIG_FROM], 2 * (moved(4) - moved(3)) / 10., 0.001);
+	near("... what CPUs read", t->rate[FIG_CPU], 2 * (moved(4) - moved(3)) / 10., 0.001);
+	check(t->limits.n == 2 && t->limits.limit[1].rate[MEMIO_WBPS] == 5, "... its limits");
+	near("... its stops", t->stopped, 0.01, EXACT);
+	t = track(&o, TRACK_TASK, "", 10);
+	near("a task's rate", t->rate[FIG_TO], 2 * (moved(4) - moved(3)) / 10., 0.001);
+	check(!strcmp(t->info->comm, "dd") && t->group == track(&o, TRACK_GROUP, "/a/x", 0),
+	      "... its name and its group");
+	t = track(&o, TRACK_DEVICE, "0000:00:03.0", 0);
+	near("a device's rate", t->rate[FIG_FROM], 3 * (moved(4) - moved(3)) / 10., 0.001);
+	check(t->histories == SAMPLES - 1, "... and its curve");
+	check(!strchr(drawn(&v, &o), 033), "a group's name does not control the terminal");
+	snprintf(whole, sizeof(whole), "%s", drawn(&v, &o));
+	for (i = SAMPLES - 2; i >= 0; i--)
+		if (history_seek(&h, &o, i))
+			abort();
+	check(o.samples == 1 && !track(&o, TRACK_GROUP, "/a/x", 0)->figures,
+	      "back to the first one, which has no rates");
+	track(&o, TRACK_GROUP, "/a", 0)->folded = true;
+	if (history_seek(&h, &o, SAMPLES - 1))
+		abort();
+	check(!strstr(drawn(&v, &o), "    x "), "what is folded stays so");
+	track(&o, TRACK_GROUP, "/a", 0)->folded = false;
+	check(!strcmp(whole, drawn(&v, &o)), "to the last one: it is as it was");
+	check(history_at(&h, (1000000000 + 25) * SECOND) == 2 && !history_at(&h, 5) &&
+	      history_from(&h, (1000000000 + 25) * SECOND) == 3 &&
+	      history_from(&h, UINT64_MAX) == SAMPLES, "samples by their time");
+	history_load(&h, 1);
+	check(!strcmp(past_group(h.past, "a-b") ?: "", "/a-b") &&
+	      !strcmp(past_group(h.past, "x") ?: "", "/a/x") && !past_group(h.past, "/x"),
+	      "groups by their names");
+	history_close(&h);
+
+	/* The machine was started anew. */
+	record(file_of("h"), SAMPLES, SAMPLES + 2, 8, 1 << 20, 0);
+	if (!history_open(&h, file_of("h")))
+		abort();
+	check(h.n == SAMPLES + 2 && !history_since(&h, SAMPLES) &&
+	      history_since(&h, SAMPLES + 1) == 10 * SECOND, "an epoch ends");
+	for (i = 0; i <= SAMPLES; i++)
+		if (history_step(&h, &o, i))
+			abort();
+	check(o.samples == 1, "... the next sample is a first one");
+	history_close(&h);
+	view_free(&v);
+	model_free(&o);
+}
+
+/* ---- damage ---- */
+
+static uint8_t good[1 << 16], bad[1 << 16];
+static uint64_t ends[SAMPLES + 1];
+
+static bool note_end(const uint8_t *text, size_t size, uint64_t at, bool lost, void *arg)
+{
+	int *n = arg;
+
+	(void)text;
+	(void)lost;
+	ends[++*n] = at + size;
+	return true;
+}
+
+static int open_bytes(const uint8_t *from, size_t n)
+{
+	const int fd = memfd_create("bytes", MFD_CLOEXEC);
+
+	if (fd < 0 || pwrite(fd, from, n, 0) != (ssize_t)n)
+		abort();
+	return fd;
+}
+
+static bool note_place(const uint8_t *text, size_t size, uint64_t at, bool lost, void *arg)
+{
+	uint64_t *found = arg;
+	int i;
+
+	(void)lost;
+	for (i = 0; i < SAMPLES; i++)
+		if (at == ends[i] + LOG_HEAD && !memcmp(text, good + at, size))
+			*found |= 1ull << i;
+	return true;
+}
+
+static void damage(void)
+{
+	const char *path = file_of("d");
+	uint64_t found;
+	struct log_scan s;
+	size_t size, at, cut_bad = 0, flip_bad = 0, flips = 0;
+	int fd, n = 0, i, bit;
+
+	record(path, 0, SAMPLES, 7, 1 << 20, 0);
+	size = get_file(path, good, sizeof(good));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	log_read(fd, &s, note_end, &n);
+	close(fd);
+	check(n == SAMPLES && ends[SAMPLES] == size && size < sizeof(good), "a file of %zu bytes",
+	      size);
+
+	/* Cut off at each byte */
+	for (at = 0; at < size; at++) {
+		uint64_t wanted = 0;
+
+		for (i = 0; i < SAMPLES; i++)
+			wanted |= (uint64_t)(ends[i + 1] <= at) << i;
+		for (i = 0; i < SAMPLES && ends[i + 1] <= at; i++)
+			;
+		fd = open_bytes(good, at);
+		found = 0;
+		if (log_read(fd, &s, note_place, &found) || found != wanted ||
+		    s.torn != at - ends[i] || s.damaged)
+			cut_bad++;
+		close(fd);
+	}
+	check(!cut_bad, "cut off at each byte, it has all records that are whole, and says so: %zu",
+	      cut_bad);
+
+	/* Each bit */
+	memcpy(bad, good, size);
+	for (at = 0; at < size; at++) {
+		for (i = 0; ends[i + 1] <= at; i++)
+			;
+		for (bit = 0; bit < 8; bit++) {
+			bad[at] ^= 1 << bit;
+			fd = open_bytes(bad, size);
+			found = 0;
+			flips++;
+			if (log_read(fd, &s, note_place, &found) || s.damaged != 1 || s.torn ||
+			    found != (((1ull << SAMPLES) - 1) & ~(1ull << i)))
+				flip_bad++;
+			close(fd);
+			bad[at] ^= 1 << bit;
+		}
+	}
+	check(!flip_bad, "each of %zu bits turned round loses its record alone, and that is said: "
+	      "%zu", flips, flip_bad);
+
+	/* Zeroes in the middle, as a crash leaves them; rubbish before and behind */
+	memset(bad + ends[1], 0, ends[3] - ends[1]);
+	fd = open_bytes(bad, size);
+	found = 0;
+	check(!log_read(fd, &s, note_place, &found) && found == 0x19 && s.damaged == 1,
+	      "zeroes instead of two records lose these");
+	close(fd);
+	memset(bad, 'x', 100);
+	memcpy(bad + 100, good, size);
+	memcpy(bad + 100 + size, good, 100);
+	fd = open_bytes(bad, size + 200 - 1);
+	check(!log_read(fd, &s, NULL, NULL) && s.good == SAMPLES && s.damaged == 1 && s.torn == 99,
+	      "rubbish before is passed over");
+	close(fd);
+}
+
+/* ---- the samples around one that is lost ---- */
+
+static void lost_one(void)
+{
+	struct history h;
+	struct model o;
+	char text[256];
+	struct track *t;
+	int i;
+
+	memcpy(bad, good, ends[SAMPLES]);
+	bad[ends[2] + LOG_HEAD + 5] ^= 4;
+	put_bytes(file_of("l"), bad, ends[SAMPLES]);
+	quiet(true);
+	i = history_open(&h, file_of("l"));
+	quiet(false);
+	if (!i || model_init(&o))
+		abort();
+	check(h.n == SAMPLES - 1 && h.moment[2].lost && !h.moment[1].lost && !h.moment[3].lost,
+	      "the sample behind one that is lost knows it");
+	check(!strcmp(history_lost(&h, text, sizeof(text)), "1 damaged record is left out"),
+	      "... and it is said: %s", text);
+	for (i = 0; i < 3; i++)
+		if (history_step(&h, &o, i))
+			abort();
+	t = track(&o, TRACK_GROUP, "/a", 0);
+	near("... its rate is of both intervals", t->rate[FIG_FROM],
+	     2 * (moved(3) - moved(1)) / 20., 0.001);
+	history_close(&h);
+	model_free(&o);
+}
+
+/* ---- writing ---- */
+
+static void writing(void)
+{
+	const char *path = file_of("w");
+	struct log l, other;
+	struct log_scan s;
+	struct stat st;
+	char name[4300];
+	int fd, i;
+	bool opened;
+
+	/* What a crash leaves is cut off, and the next record can be found. */
+	put_bytes(path, good, ends[3] - 1);
+	quiet(true);
+	record(path, 3, SAMPLES, 7, 1 << 20, 0);
+	quiet(false);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	check(!log_read(fd, &s, NULL, NULL) && s.good == 2 + SAMPLES - 3 && !s.torn && !s.damaged,
+	      "behind a torn record it goes on: %llu", (unsigned long long)s.good);
+	close(fd);
+
+	if (!log_open(&l, path, 1 << 20, 0))
+		abort();
+	quiet(true);
+	opened = log_open(&other, path, 1 << 20, 0);
+	quiet(false);
+	check(!opened, "nobody else writes it meanwhile");
+	log_close(&l);
+
+	put_bytes(path, (const uint8_t *)"precious, and longer than a head", 32);
+	quiet(true);
+	opened = log_open(&l, path, 1 << 20, 0);
+	quiet(false);
+	check(!opened && !stat(path, &st) && st.st_size == 32, "a file of another kind stays");
+	unlink(path);
+
+	/* Five files of two samples each, of which three are kept */
+	st.st_size = 2 * (ends[2] - ends[1]) + 200;
+	for (i = 0; i < 5; i++)
+		record(path, 2 * i, 2 * i + 2, 7, st.st_size, 2);
+	for (i = 0; i < 4; i++) {
+		struct stat is;
+
+		snprintf(name, sizeof(name), i ? "%s.%d" : "%s", path, i);
+		if (i == 3)
+			check(stat(name, &is), "no more than are to be kept");
+		else
+			check(!stat(name, &is) && is.st_size <= st.st_size &&
+			      (is.st_mode & 07777) == 0600, "a file that is not too large: %d", i);
+	}
+	for (i = 0; i < 3; i++) {
+		struct history h;
+
+		snprintf(name, sizeof(name), i ? "%s.%d" : "%s", path, i);
+		if (i || !history_open(&h, name))
+			continue;
+		check(h.files == 3 && h.n == 6 && h.moment[0].when.mono_ns == 140 * SECOND &&
+		      h.moment[5].when.mono_ns == 190 * SECOND,
+		      "they are one recording, in order: %zu", h.n);
+		history_close(&h);
+	}
+	/* Less is kept from now on. */
+	record(path, 10, 12, 7, st.st_size, 0);
+	snprintf(name, sizeof(name), "%s.1", path);
+	check(access(name, F_OK), "... and none of them, if that is wanted");
+}
+
+/* ---- nonsense with right sums ---- */
+
+static uint64_t random_state;
+
+static unsigned int draw_random(unsigned int below)
+{
+	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+	return (random_state >> 33) % below;
+}
+
+static void nonsense(uint64_t seed)
+{
+	struct past *p = past_new();
+	struct source from;
+	struct model o;
+	struct view v;
+	unsigned int i, n, taken = 0;
+	static uint8_t text[1 << 16];
+
+	random_state = seed;
+	if (!p || model_init(&o))
+		abort();
+	view_init(&v);
+	v.cols = 80;
+	v.rows = 24;
+	from = past_source(p);
+	o.want_tasks = o.want_idle = true;
+	for (i = 0; i < 20000; i++) {
+		const unsigned int which = draw_random(SAMPLES);
+		size_t size = ends[which + 1] - ends[which] - LOG_HEAD;
+		char *exact;
+
+		memcpy(text, good + ends[which] + LOG_HEAD, size);
+		for (n = draw_random(4) + 1; n--;) {
+			const size_t at = draw_random(size);
+
+			switch (draw_random(4)) {
+			case 0:
+				text[at] = draw_random(256);
+				break;
+			case 1:
+				text[at] ^= 1 << draw_random(8);
+				break;
+			case 2:
+				memmove(text + at, text + at + 1, size - at - 1);
+				size -= size > 1;
+				break;
+			default:
+				memmove(text + at, text + draw_random(at + 1),
+					size - at < 8 ? size - at : 8);
+			}
+		}
+		/* The sanitizer sees a byte too many. */
+		exact = malloc(size);
+		memcpy(exact, text, size);
+		if (past_read(p, (uint8_t *)exact, size)) {
+			taken++;
+			if (!draw_random(8))
+				model_forget(&o);
+			model_sample_from(&o, &from, SECOND);
+			v.show = draw_random(SHOWS);
+			if (o.group.n)
+				o.group.track[draw_random(o.group.n)]->open = true;
+			drawn(&v, &o);
+		}
+		free(exact);
+	}
+	check(taken > 1000 && taken < 20000, "of 20000 records of nonsense %u made sense, and did "
+	      "no harm", taken);
+	/* Random bytes behind a right head */
+	for (i = 0, taken = 0; i < 20000; i++) {
+		const size_t size = draw_random(300);
+		uint8_t *exact = malloc(size + !size);
+
+		for (n = 0; n < size; n++)
+			exact[n] = draw_random(draw_random(2) ? 256 : 4);
+		taken += past_read(p, exact, size);
+		free(exact);
+	}
+	check(true, "nor did random ones: %u", taken);
+	past_free(p);
+	view_free(&v);
+	model_free(&o);
+}
+
+/* A group that stands there twice would be below itself. */
+static void twice(void)
+{
+	struct past *p = past_new();
+	struct bytes b = { 0 };
+	static const uint8_t head[] = {
+		1, 1, 1, 1, 0,			/* time, epoch, interval, flags */
+		1, 'k', 1, 's', 1, 'e', 0,	/* words */
+		0,				/* capabilities */
+		1, 5, 't', 'o', 't', 'a', 'l', 0,	/* a key */
+	};
+	static const uint8_t one[] = {
+		2,				/* groups */
+		0, 1, '/', 3, 1, 0, 0, 0, 0,
+		1, 1, 'a', 3, 1, 0, 0, 0, 0,
+		0,				/* tasks */
+	};
+	static const uint8_t both[] = {
+		3,
+		0, 1, '/', 3, 1, 0, 0, 0, 0,
+		1, 1, 'a', 3, 1, 0, 0, 0, 0,
+		2, 0, 3, 1, 0, 0, 0, 0,
+		0,
+	};
+
+	bytes_add(&b, head, sizeof(head));
+	bytes_add(&b, one, sizeof(one));
+	check(past_read(p, b.data, b.n) && past_groups(p) == 2, "a record by hand");
+	b.n = sizeof(head);
+	bytes_add(&b, both, sizeof(both));
+	check(!past_read(p, b.data, b.n), "... with a group that is there twice is none");
+	free(b.data);
+	past_free(p);
+}
+
+/* ---- times ---- */
+
+static void time_is(const char *text, const char *base, enum moment_side side, const char *wanted)
+{
+	char got[MOMENT_TEXT] = "none";
+	uint64_t base_ns, ns;
+
+	if (!moment_parse(base, 0, side, &base_ns))
+		abort();
+	if (moment_parse(text, base_ns, side, &ns))
+		moment_text(ns, false, got);
+	check(!strcmp(got, wanted), "'%s' at %s is %s, wanted %s", text, base, got, wanted);
+}
+
+static void times(void)
+{
+	static const char *const none[] = {
+		"", "-", "+", "-x", "+5y", "3", "25:00", "12:60", "12:00:61", "12:0", "12:00:",
+		"2026-13-01", "2026-11-28 ", "2026-11-28x12:00", "2026-11-28 12", "12:00 ", "now",
+		"2026-1-01", "-5mm", "99999999999999999999",
+	};
+	const char *now = "2026-11-28 09:30:00";
+	uint64_t ns;
+	size_t i, bad_ones = 0;
+
+	setenv("TZ", "Europe/Berlin", 1);
+	tzset();
+	time_is("2026-11-27 22:00", now, MOMENT_BEFORE, "2026-11-27 22:00:00");
+	time_is("2026-11-27T22:00:05", now, MOMENT_BEFORE, "2026-11-27 22:00:05");
+	time_is("2026-11-27", now, MOMENT_BEFORE, "2026-11-27 00:00:00");
+	time_is("03:12", now, MOMENT_BEFORE, "2026-11-28 03:12:00");
+	time_is("22:00", now, MOMENT_BEFORE, "2026-11-27 22:00:00");
+	time_is("09:30", now, MOMENT_BEFORE, "2026-11-28 09:30:00");
+	time_is("09:30", now, MOMENT_AFTER, "2026-11-29 09:30:00");
+	time_is("10:00:01", now, MOMENT_AFTER, "2026-11-28 10:00:01");
+	time_is("-10m", now, MOMENT_BEFORE, "2026-11-28 09:20:00");
+	time_is("+1.5h", now, MOMENT_BEFORE, "2026-11-28 11:00:00");
+	time_is("-90", now, MOMENT_BEFORE, "2026-11-28 09:28:30");
+	time_is("-1d", now, MOMENT_BEFORE, "2026-11-27 09:30:00");
+	/* The night in which clocks go back has an hour more. */
+	time_is("12:00", "2026-10-25 11:00", MOMENT_BEFORE, "2026-10-24 12:00:00");
+	for (i = 0; i < N(none); i++)
+		bad_ones += moment_parse(none[i], SECOND, MOMENT_BEFORE, &ns);
+	check(!bad_ones, "what is no time is none: %zu", bad_ones);
+	setenv("TZ", "UTC", 1);
+	tzset();
+}
+
+/* ---- sums ---- */
+
+static struct row *row(struct report *r, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < r->n; i++)
+		if (!strcmp(r->row[i]->name, name))
+			return r->row[i];
+	abort();
+}
+
+static void sums(void)
+{
+	static struct report r;
+	static char page[1 << 20];
+	struct history h;
+	struct model o;
+	double all = 0;
+	FILE *f;
+	int i;
+
+	if (!history_open(&h, file_of("d")) || model_init(&o) ||
+	    !report_add(&r, &h, &o, 0, SAMPLES - 1))
+		abort();
+	near("the machine's bytes", row(&r, "/")->bytes[FIG_FROM], 3. * moved(4), 1);
+	near("a group's", row(&r, "/a/x")->bytes[FIG_READ], 2. * moved(4), 1);
+	near("a device's", row(&r, "0000:00:03.0")->bytes[FIG_WRITE], 3. * moved(4), 1);
+	near("its most", row(&r, "/a")->peak_bps, 2 * 2 * (moved(4) - moved(3)) / 10., 1);
+	check(row(&r, "/a")->peak_ns == (1000000000 + 40) * SECOND, "... and when");
+	near("its stops", row(&r, "/a/x")->stopped_ns, 4 * 100000000., 1000);
+	for (i = 0; i < SLOTS; i++)
+		all += row(&r, "/a/x")->curve[FIG_READ][i];
+	near("its curve has all of it", all / (2. * moved(4)), 1, 0.0001);
+	check(r.samples == 4 && r.covered_ns == 40. * SECOND, "over all of the time");
+	check(!strcmp(r.row[0]->name, "/") && !strcmp(r.row[1]->name, "/a"),
+	      "the machine, then the largest");
+	f = fmemopen(page, sizeof(page), "w");
+	page_write(&r, 12, "a<b>&\"c\"", f);
+	fclose(f);
+	check(strstr(page, "a&lt;b&gt;&amp;&quot;c&quot;") && !strstr(page, "<b>"),
+	      "names in a page are text");
+	check(!strchr(page, 033), "... without characters that control a terminal");
+	report_free(&r);
+	history_close(&h);
+	model_free(&o);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return 2;
+	place = argv[1];
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		return 2;
+	times();
+	put_machine("tree");
+	put_file("tree", "proc/sys/kernel/random/boot_id", "1-2-3\n");
+	there_and_back();
+	damage();
+	lost_one();
+	writing();
+	twice();
+	sums();
+	nonsense(argc > 2 ? strtoull(argv[2], NULL, 10) : 1);
+	return failed > 0;
+}
