@@ -171,7 +171,8 @@ static void stand_still(struct model *o, struct track *t, uint64_t ns)
 }
 
 /* Its file goes to @t->now; what it said before is in @t->then. */
-static int read_stat(struct model *o, const struct source *from, struct track *t, uint64_t recorded_ns)
+static int read_stat(struct model *o, const struct source *from, struct track *t,
+		     uint64_t recorded_ns)
 {
 	const struct memio_stat old = t->then;
 	const bool first = !t->now.ns;
@@ -709,7 +710,7 @@ static void note_marks(struct model *o)
 	}
 	if (o->worth == WORTH_OK && bound)
 		model_note(o, '<', "mem rd, mem wr",
-			 "more than 1 % of the IO bytes have no price, and count as one memory byte each: upper bounds");
+			   "more than 1 % of the IO bytes have no price, and count as one memory byte each: upper bounds");
 	if (o->worth == WORTH_OK && invalid)
 		model_note(o, '?', "mem rd, mem wr", "the task's membw says valid 0");
 	if (!o->denied)
