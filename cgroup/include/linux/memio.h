@@ -107,7 +107,7 @@ static inline bool memio_enabled(void)
 }
 
 /**
- * memio_tags - whether packets may have tags
+ * memio_tags - whether packets and bios may have tags
  *
  * Context: Any.
  * Return: true once memio has been on.
@@ -520,7 +520,7 @@ static inline void memio_bio_init(struct bio *bio)
  */
 static inline void memio_bio_bvec(struct bio *bio)
 {
-	if (!(current->flags & PF_KTHREAD))
+	if (memio_tags() && !(current->flags & PF_KTHREAD))
 		bio->bi_memio |= MEMIO_BIO_DIRECT;
 }
 
@@ -533,6 +533,8 @@ static inline void memio_bio_bvec(struct bio *bio)
  */
 static inline void memio_bio_clone(struct bio *bio, const struct bio *src)
 {
+	if (!memio_tags())
+		return;
 	bio->bi_memio = src->bi_memio;
 	/* btrfs clones what was not submitted yet, and clones don't tell that pages are pinned. */
 	if (src->bi_flags & BIT(BIO_PAGE_PINNED))
@@ -549,6 +551,8 @@ static inline void memio_bio_clone(struct bio *bio, const struct bio *src)
  */
 static inline void memio_bio_replaced(struct bio *bio, struct bio *src)
 {
+	if (!memio_tags())
+		return;
 	bio->bi_memio = src->bi_memio;
 	if (memio_pages() && memio_enabled())
 		__memio_bio_replaced(bio, src);
@@ -563,7 +567,8 @@ static inline void memio_bio_replaced(struct bio *bio, struct bio *src)
  */
 static inline void memio_act_for(const struct bio *bio)
 {
-	WRITE_ONCE(current->memio_owner, bio ? memio_bio_owner(bio) : 0);
+	if (memio_tags())
+		WRITE_ONCE(current->memio_owner, bio ? memio_bio_owner(bio) : 0);
 }
 
 /**
@@ -574,7 +579,8 @@ static inline void memio_act_for(const struct bio *bio)
  */
 static inline void memio_puts_back(bool on)
 {
-	current->memio_puts_back = on;
+	if (memio_tags())
+		current->memio_puts_back = on;
 }
 
 #else /* !CONFIG_CGROUP_MEMIO */
