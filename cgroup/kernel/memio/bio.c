@@ -50,6 +50,7 @@
 #include <linux/export.h>
 #include <linux/fs.h>
 #include <linux/iomap.h>
+#include <linux/memcontrol.h>
 #include <linux/memio_stop.h>
 #include <linux/mm.h>
 #include <linux/page_ext.h>
@@ -365,6 +366,12 @@ static bool moves_data(struct request *rq)
 	}
 }
 
+/* Whether a folio is the page cache's and being written. */
+static bool cached_written(const struct folio *folio)
+{
+	return folio_test_writeback(folio) && folio->mapping && !folio_test_swapcache(folio);
+}
+
 /*
  * Who pays for writing a page, and whether limits are paid. Not under writeback, it is not
  * the page cache's; but it may be the kernel's own, in place of such a one. A page of a file
@@ -376,7 +383,7 @@ static u32 writer_of(struct page *page, struct bio *bio)
 
 	if (bio->bi_memio & MEMIO_BIO_DIRECT)
 		return memio_bio_owner(bio);
-	if (folio_test_writeback(folio) && folio->mapping && !folio_test_swapcache(folio))
+	if (cached_written(folio))
 		return dirty_owner(page, folio);
 	if (folio_test_writeback(folio) || !folio->mapping)
 		return page_tag_of(page) ?: memio_bio_owner(bio);
@@ -418,16 +425,33 @@ static noinline void charge_data(u16 dev, u32 tag, u32 to, u32 from)
 	}
 }
 
+/*
+ * Whether two folios of a bio have one writer for certain, so that writer_of() need not look up the
+ * group of each: pages without tags are their memory's group's. A bio of 1 MiB has 256 pages, and
+ * may end in a hard interrupt.
+ */
+static bool same_writer(struct folio *folio, struct folio *last)
+{
+	if (memio_page_owners || !last)
+		return false;
+	return folio == last || (cached_written(folio) && cached_written(last) &&
+				 folio_memcg(folio) == folio_memcg(last));
+}
+
 /* Charges what was written, page by page. */
 static noinline void written(u16 dev, struct bio *bio, unsigned int bytes)
 {
 	struct bvec_iter iter, start = bio->bi_iter;
-	u32 tag, run_tag = memio_bio_owner(bio), run = 0;
+	u32 tag = 0, run_tag = memio_bio_owner(bio), run = 0;
+	struct folio *folio, *last = NULL;
 	struct bio_vec bv;
 
 	start.bi_size = bytes;
 	__bio_for_each_segment(bv, bio, iter, start) {
-		tag = writer_of(bv.bv_page, bio);
+		folio = page_folio(bv.bv_page);
+		if (!same_writer(folio, last))
+			tag = writer_of(bv.bv_page, bio);
+		last = folio;
 		if (tag != run_tag) {
 			charge_data(dev, run_tag, run, 0);
 			run_tag = tag;
