@@ -210,10 +210,11 @@ static unsigned long field_of(const char *text, const char *key)
 	return at ? strtoul(at + 1, NULL, 10) : 0;
 }
 
-/* Those that the kernel's sources know: counters_hswep.c */
+/* Those that the kernel's sources know: Haswell-EP, Broadwell-EP and -DE (sources.c) */
 static bool is_known(const char *vendor, unsigned long family, unsigned long model)
 {
-	return !strcmp(vendor, "GenuineIntel") && family == 6 && model == 63;
+	return !strcmp(vendor, "GenuineIntel") && family == 6 &&
+	       (model == 63 || model == 79 || model == 86);
 }
 
 /* What stands behind "KEY	: " */

@@ -25,6 +25,8 @@
  *	enabled	0 or 1; "auto" can be written, too
  *	source	the counters that estimates rest on; "none" where there are
  *		none that memio can use
+ *	source_reason
+ *		why: the processor, and its counters or what is missing
  *	state	one word: how good the figures are (memio_state() in state.c)
  *	valid	0 or 1: whether prices are what is paid now
  *	estimator
@@ -323,6 +325,15 @@ static ssize_t source_show(struct kobject *kobj, struct kobj_attribute *attr,
 	return sysfs_emit(buf, "%s\n", memio_counters_source());
 }
 
+static ssize_t source_reason_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	int n;
+
+	memio_counters_reason(buf, PAGE_SIZE - 1);
+	n = strlen(buf);
+	return n + sysfs_emit_at(buf, n, "\n");
+}
+
 static ssize_t state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%s\n", memio_state_names[memio_state_io()]);
@@ -477,6 +488,7 @@ static ssize_t without_counters_store(struct kobject *kobj, struct kobj_attribut
 
 static struct kobj_attribute enabled_attr = __ATTR_RW(enabled);
 static struct kobj_attribute source_attr = __ATTR_RO(source);
+static struct kobj_attribute source_reason_attr = __ATTR_RO(source_reason);
 static struct kobj_attribute state_attr = __ATTR_RO(state);
 static struct kobj_attribute sampling_attr = __ATTR_RW(sampling);
 static struct kobj_attribute valid_attr = __ATTR_RO(valid);
@@ -490,6 +502,7 @@ static struct kobj_attribute without_counters_attr = __ATTR_RW(without_counters)
 static struct attribute *memio_attrs[] = {
 	&enabled_attr.attr,
 	&source_attr.attr,
+	&source_reason_attr.attr,
 	&state_attr.attr,
 	&sampling_attr.attr,
 	&valid_attr.attr,

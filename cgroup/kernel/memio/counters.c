@@ -2,11 +2,10 @@
 /*
  * memio: the sampler, which reads the caches' counters and publishes prices
  *
- * The boxes of a package's last level cache count what devices read and write
- * (counters_*.c has the events, estimate.c says what they mean). For each package
- * there is a pinned kernel event of perf for each counter, and a timer that reads
- * all of them every memio_interval_us, takes what IO bytes were accounted
- * meanwhile, and publishes the price of the window that ends (price.c).
+ * The last level cache of a package counts what devices read and write. What counts, and how it is
+ * found and read, is the source's own business (counters.h); estimate.c says what the counts mean.
+ * For each package there is a timer that reads all counters every memio_interval_us, takes what IO
+ * bytes were accounted meanwhile, and publishes the price of the window that ends (price.c).
  *
  * As long as memio is on
  *
@@ -23,7 +22,7 @@
  *
  * When counters are not there
  *
- * No PMU: the source is "none" and nothing runs; as intel_uncore may be a module,
+ * No counters: the source is "none" and nothing runs; as intel_uncore may be a module,
  * it is looked for again every MEMIO_LOOK, and when somebody asks for the source. Somebody has
  * pinned a box before: an event that is pinned, too, is in perf's error state and can't be read,
  * the window is published as invalid, and the work item enables the event anew each
@@ -55,19 +54,18 @@
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/debugfs.h>
+#include <linux/err.h>
 #include <linux/hrtimer.h>
 #include <linux/init.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/mutex.h>
-#include <linux/perf_event.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/topology.h>
 #include <linux/workqueue.h>
-#include <asm/cpu_device_id.h>
-#include <asm/intel-family.h>
+#include <asm/processor.h>
 
 #include "counters.h"
 #include "internal.h"
@@ -76,8 +74,6 @@
 #define MEMIO_LOOK	(10 * HZ)	/* how often PMUs are looked for that are not there */
 #define MEMIO_YIELD_MIN	(2 * HZ)	/* how long others have the counters */
 #define MEMIO_YIELD_MAX	(64 * HZ)
-/* An event that others have moved about has not run for so small a part of a window. */
-#define MEMIO_LAG_SHIFT	6
 
 /**
  * struct memio_raw - a window as it was seen, for debugfs
@@ -102,27 +98,21 @@ struct memio_raw {
 /**
  * struct memio_sampler - the counters of a package
  * @package:	its number
- * @armed:	events and timer are there
- * @cpu:	where the events are bound to
- * @nr_boxes:	boxes of the package
- * @nr_events:	events of all boxes
- * @event:	the events, box by box
- * @where:	which of &struct memio_seen.lines an event adds to, and which box of the group
- * @boxes:	boxes in each group
- * @by_box:	what each box of a group has counted in the window (the timer's)
+ * @armed:	@counters and timer are there
+ * @cpu:	where they are read
+ * @counters:	the source's, while armed
+ * @nr_boxes:	boxes of the package, when it was armed last
+ * @boxes:	boxes that look for each kind of request, likewise
+ * @counts:	what they have counted in the window (the timer's)
  * @hot_to:	see memio_hot_window() (the timer's)
  * @hot_from:	likewise
  * @timer:	one window after the other
  * @lost:	an event could not be read (the timer's; the work item looks at it)
  * @contended:	an event took turns with others' (the timer's; likewise, and clears it)
- * @begun:	events have been read since they were made (the timer's)
  * @yield:	how long others are to have the counters the next time (memio_lock)
  * @yields:	they have them now (memio_lock)
  * @yield_until: until then, in jiffies
- * @primed:	@last and the rest are the beginning of a window (the timer's)
- * @last:	by event, its count at the beginning of the window (the timer's)
- * @lag:	by event, for how long it has not run by then (the timer's)
- * @ran:	and for how long it has (likewise)
+ * @primed:	counters were read at the beginning of the window (the timer's)
  * @last_ns:	when the window began
  * @estimate:	what prices are made from (the timer's)
  * @learner:	what devices' own prices are made from (the timer's)
@@ -151,30 +141,20 @@ struct memio_sampler {
 	unsigned int package;
 	bool armed;
 	int cpu;
-	unsigned int nr_boxes;
-	unsigned int nr_events;
-	struct perf_event *event[MEMIO_BOXES * MEMIO_BOX_EVENTS];
-	struct {
-		u8 group;
-		u8 role;
-		u8 box;
-	} where[MEMIO_BOXES * MEMIO_BOX_EVENTS];
+	struct memio_armed *counters;
+	u32 nr_boxes;
 	u32 boxes[MEMIO_GROUPS];
-	struct memio_by_box by_box[MEMIO_GROUPS];
+	struct memio_counts counts;
 	struct memio_hot hot_to;
 	struct memio_hot hot_from;
 
 	struct hrtimer timer;
 	bool lost;
 	bool contended;
-	bool begun;
 	unsigned long yield;
 	unsigned long yield_until;
 	bool yields;
 	bool primed;
-	u64 last[MEMIO_BOXES * MEMIO_BOX_EVENTS];
-	u64 lag[MEMIO_BOXES * MEMIO_BOX_EVENTS];
-	u64 ran[MEMIO_BOXES * MEMIO_BOX_EVENTS];
 	u64 last_ns;
 	struct memio_estimate estimate;
 	struct memio_learner learner;
@@ -201,15 +181,10 @@ struct memio_sampler {
 	struct memio_raw raw[MEMIO_HISTORY];
 };
 
-static const struct x86_cpu_id memio_cpus[] __initconst = {
-	X86_MATCH_VFM(INTEL_HASWELL_X, &memio_hswep),
-	{}
-};
+/* This processor's. Set once, at boot. */
+static const struct memio_source *memio_source __ro_after_init = &memio_none;
 
-/* What this CPU has; NULL if memio does not know it. Set once, at boot. */
-static const struct memio_counters *memio_table __ro_after_init;
-
-/* The boxes' PMUs were there when they were last looked for, and when that was. */
+/* Its counters were there when they were last looked for, and when that was. */
 static bool memio_found;
 static unsigned long memio_looked;
 
@@ -226,51 +201,21 @@ static DECLARE_DELAYED_WORK(memio_work, memio_work_fn);
 
 /* ---- the timer ---- */
 
-/*
- * Reads all counters, and adds what they have counted since they were last read to
- * @seen. False if one of them is not there.
- */
-static bool sampler_read(struct memio_sampler *s, struct memio_seen *seen)
+/* Reads all counters. False if one of them is not there. */
+static bool sampler_read(struct memio_sampler *s)
 {
-	u64 most = (ktime_get_ns() - s->last_ns) >> MEMIO_LAG_SHIFT;
-	bool ran = true, shared = false;
-	struct memio_by_box *b;
-	unsigned int i;
+	struct memio_counts *c = &s->counts;
 
-	for (i = 0; i < s->nr_events; i++) {
-		u64 count, enabled, running, lines;
-
-		if (perf_event_read_local(s->event[i], &count, &enabled, &running))
-			break;
-		if (enabled - running - s->lag[i] > most) {
-			ran = false;
-			shared |= running != s->ran[i];
-		}
-		s->lag[i] = enabled - running;
-		s->ran[i] = running;
-		lines = count - s->last[i];
-		s->last[i] = count;
-		seen->lines[s->where[i].group][s->where[i].role] += lines;
-		b = &s->by_box[s->where[i].group];
-		b->nr = s->boxes[s->where[i].group];
-		if (s->where[i].role == MEMIO_ALL)
-			b->all[s->where[i].box] = lines;
-		else if (s->where[i].role == MEMIO_MISSES)
-			b->misses[s->where[i].box] = lines;
-	}
-	memcpy(seen->boxes, s->boxes, sizeof(seen->boxes));
+	memset(&c->seen, 0, sizeof(c->seen));
+	memio_source->read(s->counters, s->last_ns, c);
 
 	raw_spin_lock(&s->lock);
-	s->reads += i;
+	s->reads += c->reads;
 	raw_spin_unlock(&s->lock);
 
-	/* The first has no beginning. An event that has not run at all is not in the way. */
-	if (shared && s->begun)
+	if (c->shared)
 		WRITE_ONCE(s->contended, true);
-	if (!s->begun)
-		ran = true;
-	s->begun = true;
-	return i == s->nr_events && ran;
+	return c->there;
 }
 
 static void sampler_record(struct memio_sampler *s, const struct memio_raw *raw)
@@ -350,7 +295,7 @@ static void sampler_estimator(struct memio_sampler *s, enum memio_estimator kind
  */
 static void sampler_window(struct memio_sampler *s)
 {
-	enum memio_estimator kind = memio_estimator_get();
+	enum memio_estimator kind = memio_estimator_for(memio_estimator_get(), memio_source->can);
 	struct memio_raw raw = {};
 	struct memio_seen seen;
 	unsigned int nr;
@@ -359,7 +304,8 @@ static void sampler_window(struct memio_sampler *s)
 	/* What this CPU has accounted, too; the others' stocks come in time. */
 	memio_stock_flush();
 
-	there = sampler_read(s, &raw.seen);
+	there = sampler_read(s);
+	raw.seen = s->counts.seen;
 	nr = memio_devices_moved(s->package, s->moved, s->at);
 	for (unsigned int i = 0; i < nr; i++) {
 		raw.to += s->moved[i].to;
@@ -380,9 +326,10 @@ static void sampler_window(struct memio_sampler *s)
 		sampler_estimator(s, kind);
 	seen = raw.seen;
 	if (raw.valid) {
-		memio_hot_window(&s->hot_to, &seen, MEMIO_READS, &s->by_box[MEMIO_READS], raw.to);
-		memio_hot_window(&s->hot_from, &seen, MEMIO_PARTIALS, &s->by_box[MEMIO_PARTIALS],
-				 raw.from);
+		memio_hot_window(&s->hot_to, &seen, MEMIO_READS, &s->counts.by_box[MEMIO_READS],
+				 raw.to);
+		memio_hot_window(&s->hot_from, &seen, MEMIO_PARTIALS,
+				 &s->counts.by_box[MEMIO_PARTIALS], raw.from);
 		memio_estimate_window(&s->estimate, &seen, raw.to, raw.from, &raw.price);
 		memio_learner_window(&s->learner, &seen, s->moved, nr, &raw.price,
 				     &s->own);
@@ -426,101 +373,59 @@ static void sampler_start(void *info)
 
 /* ---- arming ---- */
 
-static int box_type(const char *pmu, unsigned int box)
+static bool memio_probe(char *reason, size_t size)
 {
-	char name[32];
+	bool found = memio_source->probe && memio_source->probe(memio_source, reason, size);
 
-	snprintf(name, sizeof(name), "%s_%u", pmu, box);
-	return perf_pmu_type_by_name(name);
+	WRITE_ONCE(memio_found, found);
+	return found;
 }
 
-/* One box at least for each group; look no more than once a second. */
+/* Look no more than once a second. */
 static bool memio_look(void)
 {
-	if (!memio_table || time_before(jiffies, READ_ONCE(memio_looked) + HZ))
+	if (!memio_source->probe || time_before(jiffies, READ_ONCE(memio_looked) + HZ))
 		return false;
 
 	WRITE_ONCE(memio_looked, jiffies);
-	if (box_type(memio_table->pmu, MEMIO_GROUPS - 1) < 0)
-		return false;
-
-	WRITE_ONCE(memio_found, true);
-	return true;
+	return memio_probe(NULL, 0);
 }
 
 static void sampler_release(struct memio_sampler *s)
 {
-	while (s->nr_events)
-		perf_event_release_kernel(s->event[--s->nr_events]);
+	memio_source->disarm(s->counters);
+	s->counters = NULL;
 }
 
-static int sampler_add(struct memio_sampler *s, int cpu, int type,
-		       enum memio_box_group group, const struct memio_event *what)
+static int sampler_arm(struct memio_sampler *s, int cpu)
 {
-	struct perf_event_attr attr = {
-		.type = type,
-		.size = sizeof(attr),
-		.config = what->config,
-		.config1 = what->config1,
-		.pinned = READ_ONCE(memio_sampling) == MEMIO_SAMPLING_ALWAYS,
-	};
-	struct perf_event *event;
-
-	event = perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
-	if (IS_ERR(event))
-		return PTR_ERR(event);
-
-	s->where[s->nr_events].group = group;
-	s->where[s->nr_events].role = what->role;
-	s->where[s->nr_events].box = s->boxes[group] - 1;
-	s->event[s->nr_events++] = event;
-
-	/* The driver has bound it to the CPU of its choice, one for all boxes. */
-	if (s->nr_events == 1)
-		s->cpu = event->cpu;
-	return event->cpu == s->cpu ? 0 : -EXDEV;
-}
-
-static int sampler_arm(struct memio_sampler *s, int cpu, const int *type,
-		       unsigned int boxes)
-{
-	unsigned int box, i;
+	struct memio_armed *counters;
 	int ret;
 
-	memset(s->boxes, 0, sizeof(s->boxes));
-	for (box = 0; box < boxes; box++) {
-		enum memio_box_group group = box % MEMIO_GROUPS;
+	counters = memio_source->arm(memio_source, cpu,
+				     READ_ONCE(memio_sampling) == MEMIO_SAMPLING_ALWAYS);
+	if (IS_ERR(counters))
+		return PTR_ERR(counters);
 
-		s->boxes[group]++;
-		for (i = 0; i < memio_table->events[group]; i++) {
-			ret = sampler_add(s, cpu, type[box], group,
-					  &memio_table->event[group][i]);
-			if (ret)
-				goto release;
-		}
-	}
-
-	s->nr_boxes = boxes;
+	s->counters = counters;
+	s->cpu = counters->cpu;
+	s->nr_boxes = counters->boxes;
+	memcpy(s->boxes, counters->groups, sizeof(s->boxes));
 	s->primed = false;
 	s->last_ns = ktime_get_ns();
 	s->contended = false;
-	s->begun = false;
-	memset(s->last, 0, sizeof(s->last));
-	memset(s->lag, 0, sizeof(s->lag));
 	memset(&s->back, 0, sizeof(s->back));
 	s->cpus_there = false;
 	memio_devices_moved(s->package, s->moved, s->at);
 
 	ret = smp_call_function_single(s->cpu, sampler_start, s, true);
-	if (ret)
-		goto release;
+	if (ret) {
+		sampler_release(s);
+		return ret;
+	}
 
 	s->armed = true;
 	return 0;
-
-release:
-	sampler_release(s);
-	return ret;
 }
 
 static void sampler_disarm(struct memio_sampler *s)
@@ -541,19 +446,11 @@ static void sampler_disarm(struct memio_sampler *s)
 	memio_cpu_price(s->package, 0);
 }
 
-/* Events that could not be read are tried again; on another CPU, made anew. */
+/* Counters that could not be read are tried again; on another CPU, armed anew. */
 static void sampler_mend(struct memio_sampler *s)
 {
-	unsigned int i;
-
-	for (i = 0; i < s->nr_events; i++) {
-		if (READ_ONCE(s->event[i]->cpu) != s->cpu) {
-			sampler_disarm(s);
-			return;
-		}
-		/* does nothing unless it is in the error state */
-		perf_event_enable(s->event[i]);
-	}
+	if (!memio_source->mend(s->counters))
+		sampler_disarm(s);
 }
 
 /*
@@ -607,30 +504,22 @@ static struct memio_sampler *sampler_get(unsigned int package)
 }
 
 /*
- * Arms what isn't, mends what is lost. False if there are no PMUs. A package that
+ * Arms what isn't, mends what is lost. False if there are no counters. A package that
  * can't be armed now, out of memory say, is tried again with the next call.
  */
 static bool memio_arm(void)
 {
 	unsigned long packages = 0;
-	int type[MEMIO_BOXES];
-	unsigned int boxes, cpu;
+	unsigned int cpu;
 
 	lockdep_assert_cpus_held();
 	lockdep_assert_held(&memio_lock);
 
-	/* Types are looked up each time, as the driver may have been reloaded. */
-	for (boxes = 0; boxes < MEMIO_BOXES; boxes++) {
-		type[boxes] = box_type(memio_table->pmu, boxes);
-		if (type[boxes] < 0)
-			break;
-	}
-	WRITE_ONCE(memio_found, boxes >= MEMIO_GROUPS);
-	if (boxes < MEMIO_GROUPS)
+	if (!memio_probe(NULL, 0))
 		return false;
 
 	for_each_online_cpu(cpu) {
-		int package = topology_logical_package_id(cpu);
+		int package = memio_package_of(cpu);
 		struct memio_sampler *s;
 		int ret;
 
@@ -646,7 +535,7 @@ static bool memio_arm(void)
 		if (s->armed && READ_ONCE(s->lost))
 			sampler_mend(s);
 		if (!s->armed) {
-			ret = sampler_arm(s, cpu, type, boxes);
+			ret = sampler_arm(s, cpu);
 			if (ret)
 				pr_debug("package %d: can't be sampled: %d\n",
 					 package, ret);
@@ -730,7 +619,7 @@ static int memio_cpu_offline(unsigned int cpu)
  */
 void memio_sampler_again(void)
 {
-	if (!memio_table)
+	if (!memio_source->can)
 		return;
 	mod_delayed_work(system_unbound_wq, &memio_work, 0);
 	flush_delayed_work(&memio_work);
@@ -746,7 +635,34 @@ const char *memio_counters_source(void)
 {
 	if (!READ_ONCE(memio_found) && memio_look() && memio_wanted())
 		mod_delayed_work(system_unbound_wq, &memio_work, 0);
-	return READ_ONCE(memio_found) ? memio_table->name : "none";
+	return READ_ONCE(memio_found) ? memio_source->name : memio_none.name;
+}
+
+/**
+ * memio_counters_reason - why memio_counters_source() is what it is
+ * @text:	one line
+ * @size:	room there
+ *
+ * Context: process, may sleep.
+ */
+void memio_counters_reason(char *text, size_t size)
+{
+	enum memio_estimator asked = memio_estimator_get(), kind;
+	int n;
+
+	n = scnprintf(text, size, "processor %02x-%02x, %s", boot_cpu_data.x86,
+		      boot_cpu_data.x86_model, memio_source->processor);
+	if (!memio_source->probe)
+		return;
+
+	n += scnprintf(text + n, size - n, "; ");
+	memio_probe(text + n, size - n);
+	kind = memio_estimator_for(asked, memio_source->can);
+	if (kind != asked) {
+		n = strlen(text);
+		scnprintf(text + n, size - n, "; estimator %s, for want of what %s needs",
+			  memio_estimator_names[kind], memio_estimator_names[asked]);
+	}
 }
 
 /* Its last window is valid, and ended no longer than two windows ago. */
@@ -774,7 +690,7 @@ bool memio_counters_valid(void)
 	unsigned int package;
 
 	/* Of packages that are not sampled nobody knows. */
-	if (!packages || topology_max_packages() > MEMIO_PACKAGES)
+	if (!packages || memio_packages() > MEMIO_PACKAGES)
 		return false;
 
 	for_each_set_bit(package, &packages, MEMIO_PACKAGES)
@@ -834,14 +750,11 @@ static void show_window(struct seq_file *m, unsigned int package, u64 seq,
 	seq_printf(m, "%u:%llu end_ns=%llu window_ns=%u valid=%d io_to=%llu io_from=%llu",
 		   package, seq, raw->end_ns, raw->window_ns, raw->valid, raw->to,
 		   raw->from);
-	for (g = 0; g < MEMIO_GROUPS; g++) {
-		for (i = 0; i < memio_table->events[g]; i++) {
-			enum memio_role role = memio_table->event[g][i].role;
-
-			seq_printf(m, " %s.%s=%llu", group_names[g], role_names[role],
-				   raw->seen.lines[g][role]);
-		}
-	}
+	for (g = 0; g < MEMIO_GROUPS; g++)
+		for (i = 0; i < MEMIO_ROLES; i++)
+			if (memio_source->can & MEMIO_COUNTS(g, i))
+				seq_printf(m, " %s.%s=%llu", group_names[g], role_names[i],
+					   raw->seen.lines[g][i]);
 	seq_printf(m, " to_read=%u to_write=%u from_read=%u from_write=%u\n",
 		   raw->price.to_read, raw->price.to_write, raw->price.from_read,
 		   raw->price.from_write);
@@ -915,10 +828,11 @@ DEFINE_SHOW_ATTRIBUTE(samples);
 
 static int __init memio_counters_init(void)
 {
-	const struct x86_cpu_id *id = x86_match_cpu(memio_cpus);
+	const struct memio_source *source = memio_source_of(boot_cpu_data.x86_vfm);
 	int ret;
 
-	if (!id)
+	memio_source = source;
+	if (!source->can)
 		return 0;
 
 	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "memio:online", NULL,
@@ -927,7 +841,6 @@ static int __init memio_counters_init(void)
 		return ret;
 
 	memio_looked = jiffies - HZ;
-	memio_table = (const struct memio_counters *)id->driver_data;
 	debugfs_create_file("samples", 0400, memio_debugfs, NULL, &samples_fops);
 	/* memio may have been on before this. */
 	queue_delayed_work(system_unbound_wq, &memio_work, 0);

@@ -182,23 +182,53 @@ static u64 scale(u64 lines, u64 all, u64 boxes)
 	return boxes ? mul_u64_u64_div_u64(lines, all, boxes) : 0;
 }
 
-static u64 all_boxes(const struct memio_seen *seen)
+#define NEEDS_MISS	(MEMIO_COUNTS(MEMIO_READS, MEMIO_ALL) |			\
+			 MEMIO_COUNTS(MEMIO_READS, MEMIO_MISSES) |		\
+			 MEMIO_COUNTS(MEMIO_WRITES, MEMIO_ALL) |		\
+			 MEMIO_COUNTS(MEMIO_WRITES, MEMIO_MISSES) |		\
+			 MEMIO_COUNTS(MEMIO_PARTIALS, MEMIO_ALL) |		\
+			 MEMIO_COUNTS(MEMIO_PARTIALS, MEMIO_MISSES))
+#define NEEDS_DIRTY	(NEEDS_MISS |						\
+			 MEMIO_COUNTS(MEMIO_WRITES, MEMIO_DIRTIED) |		\
+			 MEMIO_COUNTS(MEMIO_PARTIALS, MEMIO_DIRTIED))
+#define NEEDS_SEED	(NEEDS_MISS |						\
+			 MEMIO_COUNTS(MEMIO_READS, MEMIO_ANY_MISS) |		\
+			 MEMIO_COUNTS(MEMIO_READS, MEMIO_VICTIMS) |		\
+			 MEMIO_COUNTS(MEMIO_WRITES, MEMIO_VICTIMS) |		\
+			 MEMIO_COUNTS(MEMIO_PARTIALS, MEMIO_VICTIMS))
+
+/* What has to be counted for each estimator. */
+static const unsigned long needs[MEMIO_ESTIMATORS] = {
+	[MEMIO_SEED]	= NEEDS_SEED,
+	[MEMIO_MISS]	= NEEDS_MISS,
+	[MEMIO_DIRTY]	= NEEDS_DIRTY,
+	[MEMIO_DEVICE]	= NEEDS_DIRTY,
+};
+
+/**
+ * memio_estimator_for - an estimator that the counters are enough for
+ * @kind:	the one that was asked for
+ * @can:	what is counted, a set of MEMIO_COUNTS()
+ *
+ * Context: any.
+ * Return: @kind; MEMIO_MISS, which needs the least, if not all is counted that @kind needs.
+ */
+enum memio_estimator memio_estimator_for(enum memio_estimator kind, unsigned long can)
 {
-	return (u64)seen->boxes[MEMIO_READS] + seen->boxes[MEMIO_WRITES] +
-	       seen->boxes[MEMIO_PARTIALS];
+	return needs[kind] & ~can ? MEMIO_MISS : kind;
 }
 
 /* What one group saw, for the whole package, in lines. */
 static u64 group_lines(const struct memio_seen *seen, enum memio_box_group g,
 		       enum memio_role role)
 {
-	return scale(seen->lines[g][role], all_boxes(seen), seen->boxes[g]);
+	return scale(seen->lines[g][role], seen->total, seen->boxes[g]);
 }
 
 static u64 dirtied_lines(const struct memio_seen *seen)
 {
 	return scale(seen->lines[MEMIO_WRITES][MEMIO_DIRTIED] +
-		     seen->lines[MEMIO_PARTIALS][MEMIO_DIRTIED], all_boxes(seen),
+		     seen->lines[MEMIO_PARTIALS][MEMIO_DIRTIED], seen->total,
 		     (u64)seen->boxes[MEMIO_WRITES] + seen->boxes[MEMIO_PARTIALS]);
 }
 
@@ -268,7 +298,7 @@ void memio_hot_window(struct memio_hot *h, struct memio_seen *seen, enum memio_b
 					   h->hits[i]);
 	}
 	h->hot = age(h->hot, HOT) +
-		 MEMIO_LINE_BYTES * scale(hot, all_boxes(seen), seen->boxes[group]);
+		 MEMIO_LINE_BYTES * scale(hot, seen->total, seen->boxes[group]);
 	beside = h->counted > h->io ? h->counted - h->io : 0;
 	if (h->hot > beside)
 		hot = mul_u64_u64_div_u64(hot, beside, h->hot);

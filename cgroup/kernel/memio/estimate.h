@@ -74,9 +74,13 @@ enum memio_role {
 	MEMIO_ROLES
 };
 
+/* A role of a kind of request, in a set of what counters can tell */
+#define MEMIO_COUNTS(group, role)	(1UL << ((group) * MEMIO_ROLES + (role)))
+
 /**
  * struct memio_seen - what a package's counters saw in a window
- * @boxes:	how many boxes are in each group; their sum is the package
+ * @total:	how many boxes the package has
+ * @boxes:	how many of them look for each kind of request
  * @lines:	summed over the boxes of the group, not scaled; 0 where the group
  *		has no such counter
  *
@@ -85,11 +89,12 @@ enum memio_role {
  * MEMIO_VICTIMS. MEMIO_ANY_MISS is counted in READS alone.
  */
 struct memio_seen {
+	u32 total;
 	u32 boxes[MEMIO_GROUPS];
 	u64 lines[MEMIO_GROUPS][MEMIO_ROLES];
 };
 
-#define MEMIO_BOXES	64	/* in a package; the largest Haswell-EP has 18 */
+#define MEMIO_BOXES	128	/* in a package; the largest Haswell-EP has 18 */
 
 /**
  * struct memio_by_box - what each box of a group saw in a window
@@ -221,6 +226,7 @@ struct memio_cpu_estimate {
 #define MEMIO_CHECK_LOW		900
 #define MEMIO_CHECK_HIGH	2500
 
+enum memio_estimator memio_estimator_for(enum memio_estimator kind, unsigned long can);
 void memio_estimate_init(struct memio_estimate *e, enum memio_estimator kind);
 void memio_estimate_pause(struct memio_estimate *e);
 void memio_estimate_window(struct memio_estimate *e, const struct memio_seen *seen,

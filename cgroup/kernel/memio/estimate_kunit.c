@@ -13,6 +13,7 @@
 #define PRICE(thousandths)	((u32)((u64)(thousandths) * MEMIO_PRICE_ONE / 1000))
 
 static const struct memio_seen example = {
+	.total = 8,
 	.boxes = { [MEMIO_READS] = 3, [MEMIO_WRITES] = 3, [MEMIO_PARTIALS] = 2 },
 	.lines = {
 		[MEMIO_READS] = {
@@ -113,6 +114,44 @@ static void seed_more_than_all(struct kunit *test)
 	KUNIT_EXPECT_GE(test, cost.to_write + cost.from_write, 3998 * 64);
 }
 
+/* The dirty lines of two kinds of boxes; and of boxes that look for all kinds, each for itself. */
+static void boxes_need_not_be_apart(struct kunit *test)
+{
+	struct memio_seen seen = { .total = 4, .boxes = { 4, 4, 2 } };
+	struct memio_cost cost;
+	u64 to, from;
+
+	seen.lines[MEMIO_READS][MEMIO_ALL] = 1000;
+	seen.lines[MEMIO_READS][MEMIO_MISSES] = 900;
+	seen.lines[MEMIO_WRITES][MEMIO_ALL] = 500;
+	seen.lines[MEMIO_WRITES][MEMIO_MISSES] = 400;
+	seen.lines[MEMIO_PARTIALS][MEMIO_ALL] = 20;
+	seen.lines[MEMIO_PARTIALS][MEMIO_MISSES] = 10;
+	memio_window_lines(&seen, &to, &from);
+	KUNIT_EXPECT_EQ(test, to, 1000 * 64);
+	KUNIT_EXPECT_EQ(test, from, 540 * 64);
+	memio_window_cost(MEMIO_MISS, &seen, &cost);
+	KUNIT_EXPECT_EQ(test, cost.to_read, 900 * 64);
+	KUNIT_EXPECT_EQ(test, cost.from_write, 420 * 64);
+	KUNIT_EXPECT_EQ(test, cost.from_read, 20 * 64);
+}
+
+/* An estimator for which something is not counted gives way to the lower bound. */
+static void estimators_need_counters(struct kunit *test)
+{
+	unsigned long all = ~0UL;
+	unsigned long victims = MEMIO_COUNTS(MEMIO_WRITES, MEMIO_VICTIMS);
+	unsigned long dirtied = MEMIO_COUNTS(MEMIO_PARTIALS, MEMIO_DIRTIED);
+
+	for (int kind = 0; kind < MEMIO_ESTIMATORS; kind++)
+		KUNIT_EXPECT_EQ(test, memio_estimator_for(kind, all), kind);
+	KUNIT_EXPECT_EQ(test, memio_estimator_for(MEMIO_DEVICE, all & ~dirtied), MEMIO_MISS);
+	KUNIT_EXPECT_EQ(test, memio_estimator_for(MEMIO_DIRTY, all & ~dirtied), MEMIO_MISS);
+	KUNIT_EXPECT_EQ(test, memio_estimator_for(MEMIO_SEED, all & ~dirtied), MEMIO_SEED);
+	KUNIT_EXPECT_EQ(test, memio_estimator_for(MEMIO_SEED, all & ~victims), MEMIO_MISS);
+	KUNIT_EXPECT_EQ(test, memio_estimator_for(MEMIO_DEVICE, all & ~victims), MEMIO_DEVICE);
+}
+
 /* A group is scaled to the package by its share of the boxes; no box, no lines. */
 static void scaling(struct kunit *test)
 {
@@ -123,6 +162,7 @@ static void scaling(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cost.to_read, 0);
 	KUNIT_EXPECT_EQ(test, cost.from_write, 0);
 
+	seen.total = 3;
 	seen.boxes[MEMIO_READS] = 1;
 	seen.boxes[MEMIO_WRITES] = 1;
 	seen.boxes[MEMIO_PARTIALS] = 1;
@@ -133,6 +173,7 @@ static void scaling(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cost.from_write, 150 * 64);
 
 	/* 48 bits are what a counter has. */
+	seen.total = 64;
 	seen.boxes[MEMIO_READS] = 22;
 	seen.boxes[MEMIO_WRITES] = 21;
 	seen.boxes[MEMIO_PARTIALS] = 21;
@@ -183,7 +224,7 @@ static void seed_price(struct kunit *test)
 /* Before anything is known a byte costs a byte. */
 static void first_price(struct kunit *test)
 {
-	struct memio_seen nothing = { .boxes = { 3, 3, 2 } };
+	struct memio_seen nothing = { .total = 8, .boxes = { 3, 3, 2 } };
 	struct memio_estimate e;
 	struct memio_price p;
 
@@ -395,7 +436,7 @@ static void nothing_is_lost(struct kunit *test)
 	static struct moved (*const pattern[])(int i) = {
 		bursts, lumps, slow_bursts, changing_cost, descriptors,
 	};
-	struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+	struct memio_seen seen = { .total = 3, .boxes = { 1, 1, 1 } };
 	int i, k;
 
 	for (k = 0; k < ARRAY_SIZE(pattern); k++) {
@@ -422,7 +463,7 @@ static void nothing_is_lost(struct kunit *test)
 /* Much DMA that isn't accounted beside one byte that is: nobody pays for it. */
 static void unaccounted(struct kunit *test)
 {
-	struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+	struct memio_seen seen = { .total = 3, .boxes = { 1, 1, 1 } };
 	struct memio_estimate e;
 	struct memio_price p;
 	int i;
@@ -459,7 +500,7 @@ static void saturation(struct kunit *test)
 /* All of a counter's 48 bits in each window. */
 static void overflow(struct kunit *test)
 {
-	struct memio_seen seen = { .boxes = { 3, 3, 2 } };
+	struct memio_seen seen = { .total = 8, .boxes = { 3, 3, 2 } };
 	struct memio_estimate e;
 	struct memio_price p;
 	int i, g;
@@ -485,7 +526,7 @@ static void overflow(struct kunit *test)
 /* What is claimed late costs what bytes of the last windows came to. */
 static void late_price(struct kunit *test)
 {
-	struct memio_seen seen = { .boxes = { 3, 3, 2 } };
+	struct memio_seen seen = { .total = 8, .boxes = { 3, 3, 2 } };
 	struct memio_estimate e;
 	struct memio_price p;
 	u32 before;
@@ -570,6 +611,7 @@ static void cpu_example(struct kunit *test)
 {
 	struct memio_cpu_estimate e = {};
 	struct memio_seen seen = {
+		.total = 8,
 		.boxes = { [MEMIO_READS] = 3, [MEMIO_WRITES] = 3, [MEMIO_PARTIALS] = 2 },
 	};
 
@@ -591,7 +633,7 @@ static void cpu_example(struct kunit *test)
 static void cpu_reads_nothing(struct kunit *test)
 {
 	struct memio_cpu_estimate e = {};
-	struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+	struct memio_seen seen = { .total = 3, .boxes = { 1, 1, 1 } };
 
 	KUNIT_EXPECT_EQ(test, memio_cpu_window(&e, &seen, 0, 0), 0);
 	seen.lines[MEMIO_WRITES][MEMIO_VICTIMS] = 10000;
@@ -621,7 +663,7 @@ static void cpu_devices_alone(struct kunit *test)
 static void cpu_alone(struct kunit *test)
 {
 	struct memio_cpu_estimate e = {};
-	struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+	struct memio_seen seen = { .total = 3, .boxes = { 1, 1, 1 } };
 	u32 price = 0;
 
 	seen.lines[MEMIO_WRITES][MEMIO_VICTIMS] = 10000;
@@ -648,7 +690,7 @@ static void cpu_turns(struct kunit *test)
 	for (int c = 0; c < ARRAY_SIZE(cases); c++) {
 		int lag = cases[c].lag;
 		struct memio_cpu_estimate e = {};
-		struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+		struct memio_seen seen = { .total = 3, .boxes = { 1, 1, 1 } };
 		u64 late[8] = {}, paid = 0, all_paid = 0, back = 0;
 		u32 price = 0;
 
@@ -672,7 +714,7 @@ static void cpu_turns(struct kunit *test)
 static void cpu_due(struct kunit *test)
 {
 	struct memio_cpu_estimate e = {};
-	struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+	struct memio_seen seen = { .total = 3, .boxes = { 1, 1, 1 } };
 	u64 paid = 0;
 	u32 price;
 
@@ -694,7 +736,7 @@ static void cpu_due(struct kunit *test)
 static void cpu_drifts(struct kunit *test)
 {
 	struct memio_cpu_estimate e = {};
-	struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+	struct memio_seen seen = { .total = 3, .boxes = { 1, 1, 1 } };
 	const u64 missed = 67200;
 	u64 paid = 0;
 	u32 price;
@@ -718,7 +760,7 @@ static void cpu_steps(struct kunit *test)
 {
 	for (int lag = 0; lag <= 3; lag++) {
 		struct memio_cpu_estimate e = {};
-		struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+		struct memio_seen seen = { .total = 3, .boxes = { 1, 1, 1 } };
 		const u64 missed = 67200;
 		u64 late[4] = {}, paid;
 		u32 price, most = 0;
@@ -758,7 +800,7 @@ static void another_load(struct kunit *test)
 /* The same when nothing was counted meanwhile: the first window that has lines is its own. */
 static void not_counted_for_a_while(struct kunit *test)
 {
-	struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+	struct memio_seen seen = { .total = 3, .boxes = { 1, 1, 1 } };
 	struct memio_estimate e;
 	struct memio_price p;
 	int i;
@@ -797,7 +839,7 @@ static void not_counted_for_a_while(struct kunit *test)
 /* A window in which three boxes of eight saw so many reads; those of data all miss. */
 static struct memio_seen reads_in(struct memio_by_box *b, u64 data, u64 polled)
 {
-	struct memio_seen seen = { .boxes = { 3, 3, 2 } };
+	struct memio_seen seen = { .total = 8, .boxes = { 3, 3, 2 } };
 
 	*b = (struct memio_by_box) { .nr = 3 };
 	for (int i = 0; i < 3; i++) {
@@ -815,8 +857,8 @@ static struct memio_seen reads_in(struct memio_by_box *b, u64 data, u64 polled)
 /* The example of "Hot lines": what a device polls, and nobody accounts, is no price of its data. */
 static void polled_line(struct kunit *test)
 {
-	struct memio_hot h = {};
-	struct memio_by_box b;
+	static struct memio_hot h;	/* too large for the stack */
+	static struct memio_by_box b;
 	struct memio_seen seen;
 
 	for (int i = 0; i < 100; i++) {
@@ -832,8 +874,8 @@ static void polled_line(struct kunit *test)
 static void polled_line_is_accounted(struct kunit *test)
 {
 	u64 io = (8 * 5000 + 61000) * 64, to, from;
-	struct memio_hot h = {};
-	struct memio_by_box b;
+	static struct memio_hot h;	/* too large for the stack */
+	static struct memio_by_box b;
 	struct memio_seen seen;
 
 	for (int i = 0; i < 1000; i++) {
@@ -848,8 +890,8 @@ static void polled_line_is_accounted(struct kunit *test)
 /* Boxes that differ by what the hash explains have no hot line. */
 static void boxes_are_alike(struct kunit *test)
 {
-	struct memio_hot h = {};
-	struct memio_by_box b;
+	static struct memio_hot h;	/* too large for the stack */
+	static struct memio_by_box b;
 	struct memio_seen seen;
 
 	for (int i = 0; i < 100; i++) {
@@ -863,6 +905,7 @@ static void boxes_are_alike(struct kunit *test)
 	/* Nor has one alone anything to compare with. */
 	h = (struct memio_hot) {};
 	seen = reads_in(&b, 100, 1000);
+	seen.total = 6;
 	seen.boxes[MEMIO_READS] = 1;
 	b.nr = 1;
 	memio_hot_window(&h, &seen, MEMIO_READS, &b, 0);
@@ -876,6 +919,8 @@ static struct kunit_case memio_estimate_cases[] = {
 	KUNIT_CASE(seed_without_misses),
 	KUNIT_CASE(seed_more_than_all),
 	KUNIT_CASE(scaling),
+	KUNIT_CASE(boxes_need_not_be_apart),
+	KUNIT_CASE(estimators_need_counters),
 	KUNIT_CASE(dirty_price),
 	KUNIT_CASE(seed_price),
 	KUNIT_CASE(first_price),

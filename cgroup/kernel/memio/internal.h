@@ -110,10 +110,13 @@ struct memio_cgroup;
 struct seq_file;
 void memio_state_show(struct seq_file *sf, struct memio_cgroup *g);
 
-/* The package of a CPU, as the sampler numbers them. */
+/*
+ * The package of a CPU, as the sampler numbers them: what has a last level cache with counters of
+ * its own, which is a die. Most sockets have one.
+ */
 #ifdef CONFIG_X86
-#define memio_package_of(cpu)	((int)topology_logical_package_id(cpu))
-#define memio_packages()	topology_max_packages()
+#define memio_package_of(cpu)	((int)topology_logical_die_id(cpu))
+#define memio_packages()	(topology_max_packages() * topology_max_dies_per_package())
 #else
 #define memio_package_of(cpu)	((int)topology_physical_package_id(cpu))
 #define memio_packages()	1U
@@ -968,7 +971,8 @@ enum memio_estimator memio_estimator_get(void);
 
 void memio_sampler_again(void);
 enum memio_state memio_package_state(unsigned int package);
-const char *memio_counters_source(void);	/* "hswep", "none"; may sleep */
+const char *memio_counters_source(void);	/* "hsx", "none"; may sleep */
+void memio_counters_reason(char *text, size_t size);	/* why; may sleep */
 bool memio_counters_valid(void);	/* each package's last window is, and is recent */
 
 #else
@@ -985,6 +989,11 @@ static inline enum memio_state memio_package_state(unsigned int package)
 static inline const char *memio_counters_source(void)
 {
 	return "none";
+}
+
+static inline void memio_counters_reason(char *text, size_t size)
+{
+	strscpy(text, "built without CONFIG_CGROUP_MEMIO_COUNTERS", size);
 }
 
 static inline bool memio_counters_valid(void)

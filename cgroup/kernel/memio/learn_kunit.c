@@ -272,7 +272,7 @@ static void a_new_device(struct kunit *test)
 static void a_package(struct kunit *test)
 {
 	struct memio_learner *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
-	struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+	struct memio_seen seen = { .total = 3, .boxes = { 1, 1, 1 } };
 	struct memio_price common = {};
 	struct memio_own own;
 
@@ -307,7 +307,7 @@ static void a_package(struct kunit *test)
 static void more_than_places(struct kunit *test)
 {
 	struct memio_learner *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
-	struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+	struct memio_seen seen = { .total = 3, .boxes = { 1, 1, 1 } };
 	struct memio_price common = {};
 	struct memio_moved moved[9];
 	struct memio_own own;
@@ -353,7 +353,7 @@ static void not_counted(struct kunit *test)
 		.to_read = ONE, .from_read = ONE / 4, .from_write = ONE / 2,
 	};
 	const struct memio_moved moved = { .dev = 3, .to = MB, .from = MB };
-	const struct memio_seen seen = { .boxes = { 1, 1, 1 } };
+	const struct memio_seen seen = { .total = 3, .boxes = { 1, 1, 1 } };
 	struct memio_own own;
 
 	KUNIT_ASSERT_NOT_NULL(test, l);

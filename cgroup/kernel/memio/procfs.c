@@ -2,7 +2,7 @@
 /*
  * memio: /proc/PID/membw and /proc/PID/task/TID/membw
  *
- *	source hswep
+ *	source hsx
  *	estimator dirty
  *	valid 1
  *	state ok
