@@ -484,7 +484,7 @@ const char *ref_llc_init(struct ref_llc *llc, unsigned int slices, unsigned int 
 {
 	memset(llc, 0, sizeof(*llc));
 	if (slices < 1 || slices > LLC_MAX_SLICES)
-		return "slices: not 1 to 18";
+		return "slices: not 1 to 24";
 	if (ways < 1 || ways > LLC_MAX_WAYS)
 		return "ways: not 1 to 32";
 	if (ddio_ways > ways)

@@ -1195,7 +1195,7 @@ static void impossible_geometry_is_refused(void **state)
 {
 	static const struct llc_geometry bad[] = {
 		{ .slices = 0, .sets = 16, .ways = 4, .ddio_ways = 1 },
-		{ .slices = 19, .sets = 16, .ways = 4, .ddio_ways = 1 },
+		{ .slices = 25, .sets = 16, .ways = 4, .ddio_ways = 1 },
 		{ .slices = 1, .sets = 0, .ways = 4, .ddio_ways = 1 },
 		{ .slices = 1, .sets = 16, .ways = 0, .ddio_ways = 0 },
 		{ .slices = 1, .sets = 16, .ways = 33, .ddio_ways = 1 },

@@ -43,7 +43,7 @@
 #define MIB		(1024ul * KIB)
 #define LINE		64
 #define PAGE		4096ul
-#define MAX_BOXES	18
+#define MAX_BOXES	24
 #define COUNTERS	4
 #define CHANNELS	4
 #define MASK_48		((1ull << 48) - 1)
@@ -877,15 +877,20 @@ static u64 imc_sum(int reg)
 
 static void test_imc(void)
 {
-	static const unsigned int id[CHANNELS] = { 0x2fb0, 0x2fb1, 0x2fb4, 0x2fb5 };
+	static const unsigned int id[CHANNELS] = { 0xfb0, 0xfb1, 0xfb4, 0xfb5 };
 	static const unsigned int sel[] = { CAS(0x03), CAS(0x0c), CAS(0x0a), CAS(0x0f) };
 	struct ledger before, after;
 	u64 rd, wr, uneven = 0, ticks[2];
 	uint32_t t0, t1, t2, t3;
+	unsigned int generation = 0x2000;	/* Haswell-EP, or Broadwell-EP */
+	char *dir = pci_find(0x8086, 0x6000 | id[0]);
 	int c, i;
 
+	if (dir)
+		generation = 0x6000;
+	free(dir);
 	for (c = 0; c < CHANNELS; c++) {
-		char *dir = pci_need(0x8086, id[c]);
+		dir = pci_need(0x8086, generation | id[c]);
 
 		imc_fd[c] = pci_open(dir, "config");
 		free(dir);

@@ -102,7 +102,7 @@ static void snooped(HsxBox *box, uint64_t line, const struct llc_result *r)
 
     box->snoops[there.before]++;
     if (box->pmon.active) {
-        hsx_pmon_count(box, &req);
+        hsx.gen->count(box, &req);
     }
 }
 
@@ -151,7 +151,7 @@ static struct llc_result access_locked(HsxBox *box, enum llc_op op,
             box->tor_remote[req.opcode][1] += miss;
         }
         if (box->pmon.active) {
-            hsx_pmon_count(box, &req);
+            hsx.gen->count(box, &req);
         }
     }
     if (unlikely(r.asked)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The emulated Haswell-EP uncore on the PCI bus
+ * The emulated uncore on the PCI bus
  *
  * `-device hsx-uncore` is the UBOX (by which Linux maps buses to sockets; node
  * 0, socket 0: CPUNODEID has the node, GIDNIDMAP three bits with the node of each
@@ -8,10 +8,12 @@
  * its own:
  *
  *	slot	device
- *	n	8086:2f1e UBOX, with the properties of the whole uncore
- *	n+1	8086:2fc0 PCU; its CAPID4 says that there are two SBOXes
- *	n+2.c	8086:2fb0, 2fb1, 2fb4, 2fb5 memory controller channel c
+ *	n	UBOX, with the properties of the whole uncore
+ *	n+1	PCU; its CAPID4 says that it is a die with the fewest SBOXes
+ *	n+2.c	memory controller channel c
  *	n+4	1234:6d69 the ledger (hsx-ledger.c)
+ *
+ * Their device IDs are those of the generation (gen-*.c), which the property `cpu` names.
  *
  * `-device hsx-socket` is the UBOX of a second socket, and brings the same but for the
  * ledger. It has to be on another root bus, behind a pxb-pcie: on such machines, it
@@ -48,7 +50,7 @@ struct HsxUncore {
     bool dram_bw_later;
     bool cpu_cache, cpu_ledger;
     bool pebs_lossy, ht_erratum;
-    char *ledger, *trace, *pebs;
+    char *cpu, *ledger, *trace, *pebs;
 };
 
 struct HsxImc {
@@ -57,6 +59,8 @@ struct HsxImc {
     uint64_t reads, writes;     /* counted up to here */
     int64_t clock_ns;
 };
+
+static const HsxGeneration *const generations[] = { &hsx_gen_hsx, &hsx_gen_bdx };
 
 #define MASK_48         ((1ull << 48) - 1)
 #define IMC_COUNTERS    4
@@ -74,13 +78,12 @@ struct HsxImc {
 #define BOX_FRZ         (1u << 8)
 
 /* What all devices of the uncore are */
-static void hsx_class_init(ObjectClass *klass, uint16_t device_id,
+static void hsx_class_init(ObjectClass *klass,
                            void (*realize)(PCIDevice *pci, Error **errp))
 {
     PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);
 
     k->vendor_id = PCI_VENDOR_ID_INTEL;
-    k->device_id = device_id;
     k->class_id = PCI_CLASS_SYSTEM_OTHER;
     k->revision = 2;
     k->realize = realize;
@@ -187,9 +190,7 @@ static void imc_write(PCIDevice *pci, uint32_t addr, uint32_t val, int len)
 
 static void imc_realize(PCIDevice *pci, Error **errp)
 {
-    static const uint16_t id[LLC_CHANNELS] = { 0x2fb0, 0x2fb1, 0x2fb4, 0x2fb5 };
-
-    pci_config_set_device_id(pci->config, id[HSX_IMC(pci)->channel]);
+    pci_config_set_device_id(pci->config, hsx.gen->imc[HSX_IMC(pci)->channel]);
     pci_set_word(pci->config + PCI_STATUS, 0);
 }
 
@@ -203,7 +204,7 @@ static void imc_class_init(ObjectClass *klass, void *data)
 {
     PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);
 
-    hsx_class_init(klass, 0x2fb0, imc_realize);
+    hsx_class_init(klass, imc_realize);
     k->config_read = imc_read;
     k->config_write = imc_write;
     device_class_set_props(DEVICE_CLASS(klass), imc_properties);
@@ -212,14 +213,15 @@ static void imc_class_init(ObjectClass *klass, void *data)
 
 static void pcu_realize(PCIDevice *pci, Error **errp)
 {
+    pci_config_set_device_id(pci->config, hsx.gen->pcu);
     pci_set_word(pci->config + PCI_STATUS, 0);
-    /* CAPID4: chop 0 (bits 7:6), a die with two SBOXes */
+    /* CAPID4: chop 0 (bits 7:6), a die with two SBOXes, or none */
     pci_set_long(pci->config + 0x94, 0);
 }
 
 static void pcu_class_init(ObjectClass *klass, void *data)
 {
-    hsx_class_init(klass, 0x2fc0, pcu_realize);
+    hsx_class_init(klass, pcu_realize);
     DEVICE_CLASS(klass)->user_creatable = false;
 }
 
@@ -238,6 +240,7 @@ static void socket_realize(PCIDevice *pci, unsigned socket, Error **errp)
     PCIBus *bus = pci_get_bus(pci);
     PCIDevice *p;
 
+    pci_config_set_device_id(pci->config, hsx.gen->ubox);
     pci_set_word(pci->config + PCI_STATUS, 0);
     pci_set_long(pci->config + 0x40, socket);               /* CPUNODEID */
     pci_set_long(pci->config + 0x54, hsx.sockets == 2 ? 1 << 3 : 0); /* GIDNIDMAP */
@@ -275,8 +278,17 @@ static void uncore_realize(PCIDevice *pci, Error **errp)
         error_setg(errp, "there is one uncore already");
         return;
     }
-    if (d->boxes < 1 || d->boxes > LLC_MAX_SLICES) {
-        error_setg(errp, "boxes: 1 to %d", LLC_MAX_SLICES);
+    for (unsigned i = 0; i < ARRAY_SIZE(generations); i++) {
+        if (!strcmp(d->cpu ?: "hsx", generations[i]->name)) {
+            hsx.gen = generations[i];
+        }
+    }
+    if (!hsx.gen) {
+        error_setg(errp, "cpu: hsx or bdx");
+        return;
+    }
+    if (d->boxes < 1 || d->boxes > hsx.gen->boxes) {
+        error_setg(errp, "boxes: 1 to %u", hsx.gen->boxes);
         return;
     }
     if (d->ways < 1 || d->ways > LLC_MAX_WAYS || d->ddio_ways > d->ways) {
@@ -330,6 +342,7 @@ static void uncore_realize(PCIDevice *pci, Error **errp)
 }
 
 static Property uncore_properties[] = {
+    DEFINE_PROP_STRING("cpu", HsxUncore, cpu),
     DEFINE_PROP_UINT32("boxes", HsxUncore, boxes, 8),
     DEFINE_PROP_SIZE("llc-size", HsxUncore, llc_size, 20 * MiB),
     DEFINE_PROP_UINT32("llc-ways", HsxUncore, ways, 20),
@@ -358,15 +371,15 @@ static void uncore_class_init(ObjectClass *klass, void *data)
 {
     DeviceClass *dc = DEVICE_CLASS(klass);
 
-    hsx_class_init(klass, 0x2f1e, uncore_realize);
-    ubox_class_init(dc, "Haswell-EP uncore: CBox and IMC counters, LLC, ledger");
+    hsx_class_init(klass, uncore_realize);
+    ubox_class_init(dc, "uncore: CBox and IMC counters, LLC, ledger");
     device_class_set_props(dc, uncore_properties);
 }
 
 static void second_class_init(ObjectClass *klass, void *data)
 {
-    hsx_class_init(klass, 0x2f1e, second_realize);
-    ubox_class_init(DEVICE_CLASS(klass), "Haswell-EP uncore of the second socket");
+    hsx_class_init(klass, second_realize);
+    ubox_class_init(DEVICE_CLASS(klass), "uncore of the second socket");
 }
 
 #define HSX_PCI_TYPE(n, size, init) {                           \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The performance counters of the CBoxes, and their MSRs
+ * The performance counters of the CBoxes of Haswell-EP and Broadwell-EP, and their MSRs
  *
  * Register layout and events: Intel, "Xeon Processor E5 v3 and E7 v3 Family
  * Uncore Performance Monitoring Reference Manual", as Linux' uncore_snbep.c
@@ -250,9 +250,9 @@ static void add(HsxPmon *p, unsigned i, uint64_t n)
 }
 
 /**
- * hsx_pmon_count: a request passes through a box whose counters are active
+ * hsx_cbox_count: a request passes through a box whose counters are active
  */
-void hsx_pmon_count(HsxBox *box, const HsxRequest *req)
+void hsx_cbox_count(HsxBox *box, const HsxRequest *req)
 {
     HsxPmon *p = &box->pmon;
     unsigned nodes = p->filter[1] & 0xffff;
@@ -413,18 +413,15 @@ static void umisc_write(uint32_t msr, uint64_t val)
 }
 
 /**
- * hsx_wrmsr: a vCPU writes an MSR that the CPU itself does not have
+ * hsx_cbox_wrmsr: HsxGeneration.wrmsr, where there are CBoxes
  *
  * Returns: true if it is one of the uncore's.
  */
-bool hsx_wrmsr(uint32_t msr, uint64_t val)
+bool hsx_cbox_wrmsr(uint32_t msr, uint64_t val)
 {
     unsigned n = (msr - MSR_CBOX) / MSR_CBOX_STEP;
 
-    if (!hsx.present) {
-        return false;
-    }
-    if (msr >= MSR_CBOX && n < LLC_MAX_SLICES) {
+    if (msr >= MSR_CBOX && n < hsx.gen->boxes) {
         if (n < hsx.geo.slices) {
             HsxBox *box = &hsx.box[here() * hsx.geo.slices + n];
 
@@ -442,18 +439,15 @@ bool hsx_wrmsr(uint32_t msr, uint64_t val)
 }
 
 /**
- * hsx_rdmsr: a vCPU reads an MSR that the CPU itself does not have
+ * hsx_cbox_rdmsr: HsxGeneration.rdmsr, likewise
  *
  * Returns: true if it is one of the uncore's.
  */
-bool hsx_rdmsr(uint32_t msr, uint64_t *val)
+bool hsx_cbox_rdmsr(uint32_t msr, uint64_t *val)
 {
     unsigned n = (msr - MSR_CBOX) / MSR_CBOX_STEP;
 
-    if (!hsx.present) {
-        return false;
-    }
-    if (msr >= MSR_CBOX && n < LLC_MAX_SLICES) {
+    if (msr >= MSR_CBOX && n < hsx.gen->boxes) {
         *val = 0;
         if (n < hsx.geo.slices) {
             HsxBox *box = &hsx.box[here() * hsx.geo.slices + n];

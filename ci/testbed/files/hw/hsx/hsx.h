@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A functional Haswell-EP uncore for q35: what its parts share
+ * A functional uncore of a Xeon for q35: what its parts share
  *
  *	llc.c		the caches, as a pure library
  *	corepmu.c	a core's counters, as a pure library
@@ -12,6 +12,7 @@
  *	hsx-core.c	the cores' counters, their MSRs and their interrupt
  *	hsx-dram.c	CPUs that wait for the DRAM
  *	hsx-hold.c	devices that stand still
+ *	gen-*.c		what makes a generation of processors: Haswell-EP, Broadwell-EP
  *	hsx-pmon.c	the CBox counters and their MSRs
  *	hsx-pci.c	UBOX, PCU and memory controllers in PCI configuration space
  *	hsx-ledger.c	the exact account, and the guest's door to it
@@ -48,6 +49,7 @@
 
 #include "qemu/seqlock.h"
 #include "qemu/thread.h"
+#include "hw/core/cpu.h"
 #include "exec/mem-observer.h"
 #include "branch.h"
 #include "corepmu.h"
@@ -158,8 +160,26 @@ typedef struct HsxCore {
     uint64_t astray[CORE_THREAD_GENERAL];
 } QEMU_ALIGNED(64) HsxCore;
 
+/*
+ * A generation of processors. All else asks it, and knows none by name. The uncore has the PCI
+ * devices that are named here; the processor itself (CPUID) is the command line's.
+ */
+typedef struct HsxGeneration {
+    const char *name;
+    unsigned boxes;                     /* of a socket, at most */
+    uint16_t ubox, pcu, imc[LLC_CHANNELS];  /* PCI device IDs */
+    /* An MSR that the CPU itself does not have. True: it is the uncore's */
+    bool (*rdmsr)(uint32_t msr, uint64_t *val);
+    bool (*wrmsr)(uint32_t msr, uint64_t val);
+    /* A request passes through a box whose counters are active; its lock is held */
+    void (*count)(HsxBox *box, const HsxRequest *req);
+} HsxGeneration;
+
+extern const HsxGeneration hsx_gen_hsx, hsx_gen_bdx;
+
 typedef struct {
     bool present;
+    const HsxGeneration *gen;
     struct llc_geometry geo;
     unsigned sockets;                   /* devices are all on socket 0 */
     unsigned socket_cpus;               /* that each may have */
@@ -243,11 +263,31 @@ void hsx_dram_device(unsigned lines);
 
 void hsx_hold(bool hold);
 
-void hsx_pmon_count(HsxBox *box, const HsxRequest *req);
+void hsx_cbox_count(HsxBox *box, const HsxRequest *req);
+bool hsx_cbox_rdmsr(uint32_t msr, uint64_t *val);
+bool hsx_cbox_wrmsr(uint32_t msr, uint64_t val);
 void hsx_not_modelled(const char *what, uint64_t ctl);
 void hsx_put_not_modelled(GString *j);
-bool hsx_wrmsr(uint32_t msr, uint64_t val);
-bool hsx_rdmsr(uint32_t msr, uint64_t *val);
+
+/**
+ * hsx_rdmsr: a vCPU reads an MSR that the CPU itself does not have
+ *
+ * Returns: true if it is one of the uncore's.
+ */
+static inline bool hsx_rdmsr(uint32_t msr, uint64_t *val)
+{
+    return hsx.present && hsx.gen->rdmsr(msr, val);
+}
+
+/**
+ * hsx_wrmsr: a vCPU writes an MSR that the CPU itself does not have
+ *
+ * Returns: true if it is one of the uncore's.
+ */
+static inline bool hsx_wrmsr(uint32_t msr, uint64_t val)
+{
+    return hsx.present && hsx.gen->wrmsr(msr, val);
+}
 
 void hsx_ledger_start(const char *path);
 

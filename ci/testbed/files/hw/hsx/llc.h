@@ -144,7 +144,7 @@
 #define LLC_LINE_SHIFT	6
 #define LLC_LINE_BYTES	(1u << LLC_LINE_SHIFT)
 #define LLC_MAX_SOCKETS	2
-#define LLC_MAX_SLICES	18	/* of a socket */
+#define LLC_MAX_SLICES	24	/* of a socket */
 #define LLC_MAX_WAYS	32
 #define LLC_CHANNELS	4
 
