@@ -31,8 +31,8 @@ test-bounds:	## memio errs by one and a half times a bound: do tests notice? T=P
 	@ci/bounds $(T)
 
 .PHONY: run
-run:		## a demonstration: each task's memory bandwidth, live, beside the ledger
-	@ci/demo $(ARGS)
+run:		## a demonstration: each task's memory bandwidth, live, beside the ledger; CPU=hsx|bdx
+	@ci/demo $(if $(CPU),--cpu '$(CPU)') $(ARGS)
 
 .PHONY: shell
 shell:		## a shell in the emulated machine
