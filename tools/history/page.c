@@ -85,8 +85,17 @@ static void put_number(double n, const char *unit, FILE *to)
 {
 	char text[40];
 
+	size_t end;
+
 	view_number(n, text, sizeof(text));
-	fprintf(to, "%s%s", text, unit);
+	end = strlen(text) - 1;
+	/* "4.68 MB/s", and "4.68M" in the table */
+	if (!*unit)
+		fputs(text, to);
+	else if (text[end] >= 'A' && text[end] <= 'Z')
+		fprintf(to, "%.*s %c%s", (int)end, text, text[end], unit);
+	else
+		fprintf(to, "%s %s", text, unit);
 }
 
 static void put_duration(double ns, FILE *to)
@@ -118,9 +127,15 @@ static double rate_at(const struct report *r, const struct row *w, enum figure f
 	return r->covered[i] > 0 ? w->curve[f][i] / r->covered[i] * 1e9 : -1;
 }
 
+static bool same_height(double a, double b, double most)
+{
+	return fabs(a - b) * HEIGHT < 0.05 * most;
+}
+
 static void put_curve(const struct report *r, const struct row *w, const struct line *line,
 		      double most, FILE *to)
 {
+	double before = 0;
 	bool pen = false;
 	int i;
 
@@ -135,6 +150,11 @@ static void put_curve(const struct report *r, const struct row *w, const struct 
 			pen = false;
 			continue;
 		}
+		/* Nor is there a point in the middle of a line. */
+		if (pen && i + 1 < SLOTS && same_height(before, rate, most) &&
+		    same_height(rate, rate_at(r, w, line->figure, i + 1), most))
+			continue;
+		before = rate;
 		fprintf(to, "%c%.1f %.1f", pen ? 'L' : 'M', x, y);
 		/* One point alone is seen, too. */
 		if (!pen)
