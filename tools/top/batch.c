@@ -110,6 +110,8 @@ static json_t *json_row(const struct model *o, const struct track *t)
 		break;
 	default:
 		json_object_set_new(row, "group", text_of(t->name));
+		if (*t->label)
+			json_object_set_new(row, "container", text_of(t->label));
 		break;
 	}
 	for (f = 0; f < FIGURES; f++)

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "containers.h"
 #include "model.h"
 
 #define LIMITS_EVERY	8
@@ -284,6 +285,8 @@ static int visit_group(const struct memio_group *g, void *arg)
 	t = store_get(o->store, TRACK_GROUP, g->path, 0, o->recorded ? 1 : g->inode, o->samples);
 	if (!t)
 		return no_memory(o);
+	if (t->fresh && o->containers)
+		container_name(o->containers, t->name, t->label, sizeof(t->label));
 	while (o->above.n > 1 && o->above.track[o->above.n - 1]->depth >= g->depth)
 		o->above.n--;
 	t->parent = o->above.track[o->above.n - 1];

@@ -58,6 +58,7 @@ struct tracks {
 /**
  * struct model - the last sample
  * @below:	the group whose tree is shown, "/" mostly
+ * @containers:	below this directory, var/lib/containers has the names of containers; or NULL
  * @want_tasks:	read the tasks of each group that moved bytes
  * @want_idle:	read those of the others, too
  * @recorded:	each sample is a tree of its own, so that inodes are no names
@@ -78,7 +79,7 @@ struct tracks {
  * @note:	what is to be said of figures
  */
 struct model {
-	const char *below;
+	const char *below, *containers;
 	bool want_tasks, want_idle, recorded;
 	uint64_t look;
 

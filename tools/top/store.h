@@ -47,7 +47,7 @@ enum worth {
  * struct track - a group, a task or a device, over time
  * @kind:	which
  * @name:	a group's path, a device's bus name or the key of another line; "" for a task
- * @label:	of a device: what people call it
+ * @label:	of a device: what people call it; of a group: the name of its container, or ""
  * @pid:	of a task
  * @id:		a group's inode, or a task's start
  * @serial:	no other track ever has the same
@@ -86,7 +86,7 @@ enum worth {
 struct track {
 	enum track_kind kind;
 	char *name;
-	char label[MEMIO_NAME_MAX];
+	char label[64];
 	pid_t pid;
 	uint64_t id, serial, seen;
 	struct memio_stat now, then;

@@ -237,6 +237,7 @@ static int run_top(struct settings *set, const struct where *w)
 		o.below = below;
 	o.beside.path = w->beside;
 	o.recorded = f.recorded;
+	o.containers = w->root;
 	o.want_tasks = set->view.show == SHOW_TASKS;
 	o.want_idle = set->view.idle[SHOW_TASKS];
 	status = set->batch ? run_batch(&f, set, &o) : run_live(&f, set, &o);

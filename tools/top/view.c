@@ -322,7 +322,7 @@ static bool matches(const struct view *v, const struct track *t)
 	case TRACK_DEVICE:
 		return contains(t->name, v->filter) || contains(t->label, v->filter);
 	default:
-		return contains(t->name, v->filter);
+		return contains(t->name, v->filter) || contains(t->label, v->filter);
 	}
 }
 
@@ -645,7 +645,7 @@ static unsigned int row_name_text(const struct view *v, const struct track *t, c
 	case TRACK_TASK:
 		if (v->show == SHOW_TASKS) {
 			snprintf(text, size, "%7d %-15s %s", t->pid, t->info->comm,
-				 last_of(t->group->name));
+				 *t->group->label ? t->group->label : last_of(t->group->name));
 			return 0;
 		}
 		snprintf(text, size, "%d %s", t->pid, t->info->comm);
@@ -662,7 +662,7 @@ static unsigned int row_name_text(const struct view *v, const struct track *t, c
 		else if (t->folded)
 			mark = v->ascii ? "+ " : "\u25b8 ";
 		depth = t->depth;
-		name = depth ? last_of(t->name) : t->name;
+		name = *t->label ? t->label : depth ? last_of(t->name) : t->name;
 		length = strnlen(name, size - 8);
 		memcpy(stpcpy(text, mark), name, length);
 		text[strlen(mark) + length] = '\0';
@@ -1219,6 +1219,8 @@ static void draw_looked(struct view *v, const struct model *o, struct screen *s,
 	}
 	if (t->kind == TRACK_DEVICE && strcmp(t->name, name))
 		put(v, new_line(s), LOOK_PLAIN, "on its bus %s", t->name);
+	if (t->kind == TRACK_GROUP && *t->label)
+		put(v, new_line(s), LOOK_PLAIN, "podman's container %s", t->label);
 	if (t->denied)
 		put(v, new_line(s), LOOK_WARN, "its figures are not for this user");
 	if (t->anew)
