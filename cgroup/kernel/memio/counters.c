@@ -60,12 +60,12 @@
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/mutex.h>
+#include <linux/processor.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/topology.h>
 #include <linux/workqueue.h>
-#include <asm/processor.h>
 
 #include "counters.h"
 #include "internal.h"
