@@ -51,6 +51,10 @@ FLAVOUR ?= small
 deb-kernel:	## out/deb-kernel: a Debian package of the kernel; FLAVOUR=small|cloud-amd64|amd64
 	@ci/kernel/deb $(FLAVOUR)
 
+.PHONY: image
+image:		## out/memio-machine-*.tar.gz: the emulated machine, to be booted anywhere without a build
+	@ci/image
+
 .PHONY: linux
 linux:		## build/linux: the patched kernel as a git tree to work in
 	@ci/kernel/layout
