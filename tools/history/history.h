@@ -65,11 +65,11 @@ size_t history_from(const struct history *h, uint64_t wall_ns);
 
 /* Of options */
 #define FROM_HELP \
-	"Begin at TIME: 2026-11-28, '2026-11-28 22:00', 22:00 or 22:00:30 (the last one before the " \
-	"recording's end), or -2h (before its end)."
+	"Begin at TIME: 2026-11-28, '2026-11-28 22:00', 22:00 or 22:00:30 (the last such time " \
+	"before the recording's end), or -2h (two hours before its end)."
 #define UNTIL_HELP \
-	"End at TIME: as of --from; without a date, the first such time after the beginning; or " \
-	"+2h (after the beginning)."
+	"End at TIME, in the forms of --from; without a date, it is the first such time after " \
+	"the beginning, and +2h is two hours after the beginning."
 
 /*
  * history_range: the samples that --from and --until mean, which may be NULL; a STATUS_, after a

@@ -55,18 +55,18 @@ static const struct command_option option_rows[] = {
 		  "unit of systemd, as foo.service. Devices are recorded in any case.",
 	  .completes = COMPLETES_GROUP },
 	{ OPT_TASKS, "tasks",
-	  .help = "Record the tasks of each group that moved bytes, too. Figures of others' tasks "
-		  "are for root." },
+	  .help = "Record the tasks of each group that moved bytes, too. Only root can read the "
+		  "figures of other users' tasks." },
 	{ OPT_SIZE, "size", "SIZE",
-	  .help = "Begin another file before the file has more than SIZE bytes, at least 64K: with "
-		  "K, M or G, powers of 1024. The default is 64M." },
+	  .help = "Begin another file before FILE has more than SIZE bytes, 64K to 1024G; K, M and "
+		  "G are powers of 1024. The default is 64M." },
 	{ OPT_KEEP, "keep", "N",
-	  .help = "Keep N older files, 0 to 1000: FILE.1 is the one before FILE, and so on. The "
-		  "default is 7." },
+	  .help = "Keep N older files, 0 to 1000; FILE.1 is the newest of them. The default is "
+		  "7." },
 	{ OPT_BACKEND, "backend", "WHICH",
 	  .help = "Take figures from the files of a kernel with memio (kernel), or count IO "
 		  "bytes by BPF programs, which need root (bpf). The default, auto, takes "
-		  "the kernel's if they are there.",
+		  "the kernel's files if they are there.",
 	  .completes = COMPLETES_WORDS, .words = "auto kernel bpf" },
 	{ OPT_ROOT, "root", "DIR",
 	  .help = "Read DIR/proc and DIR/sys instead of /proc and /sys, as memio top does.",
@@ -307,10 +307,10 @@ const struct command command_record = {
 	.name = "record",
 	.summary = "record how many bytes each group and device moves, to look at it later",
 	.usage = "[OPTION]... FILE",
-	.about = "Takes a sample of all groups and devices each 5 s, and appends it to FILE, until "
-		 "Ctrl-C. 'memio replay FILE' shows the samples as memio top does, and 'memio "
-		 "report FILE' makes a page of curves. When FILE is full, it becomes FILE.1, "
-		 "and the oldest file goes.",
+	.about = "Takes a sample of all groups and devices each 5 s, and appends the sample to "
+		 "FILE, until Ctrl-C. 'memio replay FILE' shows the samples as memio top does, and "
+		 "'memio report FILE' makes a page of curves and tables. When FILE is full, "
+		 "memio record renames it to FILE.1, and removes the oldest file.",
 	.option = option_rows,
 	.arguments = COMPLETES_FILE,
 	.main = cmd_record,

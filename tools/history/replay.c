@@ -339,12 +339,12 @@ static int cmd_replay(int argc, char **argv)
 
 const struct command command_replay = {
 	.name = "replay",
-	.summary = "show a recording of memio record as memio top would have",
+	.summary = "show a recording of memio record in the view of memio top",
 	.usage = "[OPTION]... FILE",
 	.about = "Shows the samples that memio record wrote to FILE, and to older files (FILE.1 and "
 		 "so on), in the view of memio top. On a terminal the keys ] and [ go forward "
-		 "and back, b goes to a time, and '?' lists all keys; elsewhere one table "
-		 "follows the other.",
+		 "and back, b goes to a time, and '?' lists all keys; without a terminal, "
+		 "one table follows the other.",
 	.option = option_rows,
 	.arguments = COMPLETES_FILE,
 	.main = cmd_replay,

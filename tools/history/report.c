@@ -34,14 +34,14 @@ static const struct command_option option_rows[] = {
 	{ OPT_FROM, "from", "TIME", .help = FROM_HELP },
 	{ OPT_UNTIL, "until", "TIME", .help = UNTIL_HELP },
 	{ 'G', "cgroup", "GROUP",
-	  .help = "Tell only of GROUP and the groups below it: /a/b, a path below the mount, or "
-		  "the last part of a path, as foo.service. Devices are those of the machine.",
+	  .help = "Report only GROUP and the groups below it: /a/b, a path below the mount, or the "
+		  "last part of a path, as foo.service. Devices are those of the whole machine.",
 	  .completes = COMPLETES_GROUP },
 	{ OPT_CURVES, "curves", "N",
 	  .help = "Draw curves of the N groups and the N devices that moved most bytes, 0 to 1000; "
-		  "the default is 12. The table has all of them." },
-	{ OPT_JSON, "json", .help = "Print the sums as a JSON object instead." },
-	{ OPT_CSV, "csv", .help = "Print the sums as comma-separated values instead." },
+		  "the default is 12. The tables have all that moved bytes." },
+	{ OPT_JSON, "json", .help = "Print the sums as a JSON object instead of the page." },
+	{ OPT_CSV, "csv", .help = "Print the sums as comma-separated values instead of the page." },
 	{ .name = NULL }
 };
 
@@ -267,11 +267,11 @@ static int cmd_report(int argc, char **argv)
 
 const struct command command_report = {
 	.name = "report",
-	.summary = "make one HTML page of a recording: curves and a table",
+	.summary = "make one HTML page of a recording: curves and tables",
 	.usage = "[OPTION]... FILE",
 	.about = "Adds up the samples that memio record wrote to FILE, and to older files (FILE.1 "
-		 "and so on), and makes one HTML page: a curve of each group and device that "
-		 "moved most bytes, and a table of all of them. The page needs no network.",
+		 "and so on), and makes one HTML page: curves of the groups and devices that "
+		 "moved most bytes, and tables of all that moved bytes. The page needs no network.",
 	.option = option_rows,
 	.arguments = COMPLETES_FILE,
 	.main = cmd_report,
