@@ -203,47 +203,67 @@ bool log_fetch(int fd, uint64_t at, uint8_t *text, size_t size)
 
 /* ---- writing ---- */
 
-/* 0, or a complaint and false */
-static bool take_file(struct log *l, mode_t mode, int more)
+/* A file to write, locked and ours, named @name in the directory; negative after a complaint */
+static int take_file(const struct log *l, const char *name, mode_t mode, struct stat *st)
 {
-	struct stat st, named;
-
 	/* A pipe would wait for its reader. */
-	l->fd = open(l->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
-		     more, mode);
-	if (l->fd < 0 || fstat(l->fd, &st)) {
-		complain_errno("%s", l->path);
-		return false;
+	const int fd = openat(l->dir, name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY |
+			      O_NONBLOCK | O_NOFOLLOW, mode);
+	struct stat named;
+
+	if (fd < 0 && errno == ELOOP) {
+		complain("%s is a symbolic link; give the name of the file itself", l->path);
+		return -1;
 	}
-	if (!S_ISREG(st.st_mode)) {
+	if (fd < 0 || fstat(fd, st)) {
+		complain_errno("%s", l->path);
+		goto failed;
+	}
+	if (!S_ISREG(st->st_mode)) {
 		complain("%s: not a regular file", l->path);
-		return false;
+		goto failed;
+	}
+	/* Who owns a file reads it, whatever its mode is. */
+	if (st->st_uid != geteuid()) {
+		complain("%s belongs to another user, with ID %u; give another name", l->path,
+			 st->st_uid);
+		goto failed;
 	}
 	/* The second look: a writer that ends its file may have renamed it meanwhile. */
-	if (flock(l->fd, LOCK_EX | LOCK_NB) || stat(l->path, &named) ||
-	    named.st_ino != st.st_ino || named.st_dev != st.st_dev) {
-		complain("%s: another memio record writes it; give another name", l->path);
-		return false;
-	}
-	l->device = st.st_dev;
-	l->inode = st.st_ino;
-	l->size = st.st_size;
-	return true;
+	if (!flock(fd, LOCK_EX | LOCK_NB) && !fstatat(l->dir, name, &named, AT_SYMLINK_NOFOLLOW) &&
+	    named.st_ino == st->st_ino && named.st_dev == st->st_dev)
+		return fd;
+	complain("%s: another memio record writes it; give another name", l->path);
+failed:
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* Whether a file begins as one of ours */
+static bool is_history(int fd)
+{
+	uint8_t head[LOG_HEAD];
+	struct head h;
+
+	return read_at(fd, head, LOG_HEAD, 0) == LOG_HEAD && read_head(head, &h);
+}
+
+static void not_ours(const char *path)
+{
+	complain("%s is no history of memio, or its beginning is damaged; give another name", path);
 }
 
 /* A file that has something must begin as one of ours; its end may be torn. */
 static bool go_on(struct log *l)
 {
-	uint8_t head[LOG_HEAD];
 	struct log_scan scan;
-	struct head h;
 	int err;
 
 	if (!l->size)
 		return true;
-	if (read_at(l->fd, head, LOG_HEAD, 0) != LOG_HEAD || !read_head(head, &h)) {
-		complain("%s is no history of memio, or its beginning is damaged; give another name",
-			 l->path);
+	if (!is_history(l->fd)) {
+		not_ours(l->path);
 		return false;
 	}
 	err = log_read(l->fd, &scan, NULL, NULL);
@@ -263,64 +283,173 @@ static bool go_on(struct log *l)
 	return false;
 }
 
+#define NAME_ROOM	4200
+
+static const char *name_of(const char *first, unsigned int n, char name[NAME_ROOM])
+{
+	snprintf(name, NAME_ROOM, n ? "%s.%u" : "%s", first, n);
+	return name;
+}
+
+static const char *new_name(const char *first, char name[NAME_ROOM])
+{
+	snprintf(name, NAME_ROOM, "%s.new", first);
+	return name;
+}
+
+/*
+ * Whether rotation may rename or remove the file @name: it has nothing, or it is one of ours. @path
+ * is its whole name. 1: it may; 0: there is no such file; negative after a complaint
+ */
+static int may_go(const struct log *l, const char *name, const char *path)
+{
+	const int fd = openat(l->dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
+			      O_NOFOLLOW);
+	struct stat st;
+	bool good;
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0 && errno != ELOOP && errno != ENXIO) {
+		complain_errno("%s, which memio record would rename", path);
+		return -1;
+	}
+	good = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && (!st.st_size || is_history(fd));
+	if (fd >= 0)
+		close(fd);
+	if (good)
+		return 1;
+	not_ours(path);
+	return -1;
+}
+
+/* All files that rotation would rename or remove, before it does */
+static bool may_rotate(const struct log *l)
+{
+	char name[NAME_ROOM], path[NAME_ROOM];
+	unsigned int n;
+	struct stat st;
+	int may;
+
+	for (n = 1; n <= LOG_KEEP_MOST; n++) {
+		may = may_go(l, name_of(l->name, n, name), name_of(l->path, n, path));
+		if (may < 0)
+			return false;
+		if (!may && n > l->keep)
+			break;
+	}
+	/* What an end between two steps of rotation left has nothing. */
+	if (fstatat(l->dir, new_name(l->name, name), &st, AT_SYMLINK_NOFOLLOW) ||
+	    (S_ISREG(st.st_mode) && !st.st_size))
+		return true;
+	complain("%s is in the way; rename it, or give another name", new_name(l->path, path));
+	return false;
+}
+
+static bool open_directory(struct log *l)
+{
+	char *slash = strrchr(l->path, '/'), *name;
+
+	l->name = slash ? slash + 1 : l->path;
+	name = slash ? strndup(l->path, slash - l->path + 1) : strdup(".");
+	if (!name) {
+		complain("no memory");
+		return false;
+	}
+	/* Held from now on: names lead to the same files, even if the directory is renamed. */
+	l->dir = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	free(name);
+	if (l->dir >= 0 && *l->name)
+		return true;
+	if (l->dir >= 0)
+		errno = EISDIR;
+	complain_errno("%s", l->path);
+	return false;
+}
+
 bool log_open(struct log *l, const char *path, uint64_t most, unsigned int keep)
 {
-	*l = (struct log) { .fd = -1, .most = most, .keep = keep, .path = strdup(path) };
+	struct stat st;
+
+	*l = (struct log) {
+		.fd = -1, .dir = -1, .most = most, .keep = keep, .path = strdup(path),
+	};
 	if (!l->path) {
 		complain("no memory");
 		return false;
 	}
 	/* Who moved what, and when, is not for everybody. */
-	if (take_file(l, 0600, 0) && go_on(l))
-		return true;
+	if (open_directory(l) && may_rotate(l)) {
+		l->fd = take_file(l, l->name, 0600, &st);
+		if (l->fd >= 0) {
+			l->size = st.st_size;
+			if (go_on(l))
+				return true;
+		}
+	}
 	log_close(l);
 	return false;
 }
 
-static void name_of(const struct log *l, unsigned int n, char *name, size_t size)
+/* What is FILE becomes FILE.1, and @fresh, which has the name FILE.new, becomes FILE. */
+static bool change_file(struct log *l, int fresh)
 {
-	if (n)
-		snprintf(name, size, "%s.%u", l->path, n);
-	else
-		snprintf(name, size, "%s", l->path);
+	char first[NAME_ROOM], new[NAME_ROOM];
+
+	name_of(l->name, 1, first);
+	/*
+	 * By a second name, so that FILE is there at any time: one whom a recorder keeps out
+	 * must not find the name free. Where files have one name each, there is such a moment.
+	 */
+	if (l->keep && linkat(l->dir, l->name, l->dir, first, 0) &&
+	    (errno == EEXIST || renameat(l->dir, l->name, l->dir, first)))
+		return false;
+	if (renameat(l->dir, new_name(l->name, new), l->dir, l->name))
+		return false;
+	close(l->fd);
+	l->fd = fresh;
+	l->size = 0;
+	return true;
 }
 
 /* PATH becomes PATH.1, and so on; those beyond @keep go. */
 static bool rotate(struct log *l)
 {
-	char from[4200], to[4200];
+	char from[NAME_ROOM], to[NAME_ROOM];
+	struct stat st, is;
 	unsigned int n;
-	struct stat st;
-	const int old = l->fd;
-	bool good;
+	int fresh;
 
-	if (fstat(old, &st) || fdatasync(old)) {
+	if (fstat(l->fd, &st) || fdatasync(l->fd)) {
 		complain_errno("%s", l->path);
 		return false;
 	}
+	if (!may_rotate(l))
+		return false;
+	fresh = take_file(l, new_name(l->name, to), st.st_mode & 0777, &is);
+	if (fresh < 0)
+		return false;
+	errno = EEXIST;
+	if (is.st_size)
+		goto failed;
+	if (fchmod(fresh, st.st_mode & 0777))
+		complain_errno("%s", l->path);
 	/* Of an earlier recording that kept more, those go, too. */
-	for (n = l->keep; n <= LOG_KEEP_MOST; n++) {
-		name_of(l, n, from, sizeof(from));
-		if (n && unlink(from))
+	for (n = l->keep ? l->keep : 1; n <= LOG_KEEP_MOST; n++)
+		if (unlinkat(l->dir, name_of(l->name, n, from), 0))
 			break;
+	for (n = l->keep; n-- > 1;) {
+		name_of(l->name, n, from);
+		name_of(l->name, n + 1, to);
+		if (renameat(l->dir, from, l->dir, to) && errno != ENOENT)
+			goto failed;
 	}
-	for (n = l->keep; n-- > 0;) {
-		name_of(l, n, from, sizeof(from));
-		name_of(l, n + 1, to, sizeof(to));
-		if (rename(from, to) && errno != ENOENT) {
-			complain_errno("%s", to);
-			return false;
-		}
-	}
-	if (!l->keep && unlink(l->path)) {
-		complain_errno("%s", l->path);
-		return false;
-	}
-	good = take_file(l, st.st_mode & 0777, O_EXCL);
-	if (good && fchmod(l->fd, st.st_mode & 0777))
-		complain_errno("%s", l->path);
-	close(old);
-	return good;
+	if (change_file(l, fresh))
+		return true;
+failed:
+	complain_errno("%s cannot be renamed", l->path);
+	close(fresh);
+	return false;
 }
 
 bool log_append(struct log *l, uint8_t *record, size_t size)
@@ -358,6 +487,8 @@ void log_close(struct log *l)
 {
 	if (l->fd >= 0)
 		close(l->fd);
+	if (l->dir >= 0)
+		close(l->dir);
 	free(l->path);
-	*l = (struct log) { .fd = -1 };
+	*l = (struct log) { .fd = -1, .dir = -1 };
 }

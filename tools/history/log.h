@@ -30,24 +30,26 @@
 /**
  * struct log - a file that records are appended to, while nobody else does
  * @fd:		it
- * @path:	its name; older files are PATH.1, PATH.2 and so on
+ * @dir:	its directory, which may get another name meanwhile
+ * @path:	its name; older files are PATH.1, PATH.2 and so on. PATH.new is the next one, while
+ *		files are renamed
+ * @name:	its name in the directory
  * @most:	no file becomes larger
  * @keep:	so many older files stay
  * @size:	of the file
- * @device, @inode: which one it is
  */
 struct log {
-	int fd;
+	int fd, dir;
 	char *path;
+	const char *name;
 	uint64_t most, size;
 	unsigned int keep;
-	dev_t device;
-	ino_t inode;
 };
 
 /*
  * log_open: begins a file, or goes on with one. It refuses, after a complaint, a file that is none
- * of ours, or that another process writes. A record at its end that is incomplete is cut off.
+ * of ours, that somebody else owns, that a link leads to, or that another process writes; and
+ * older files that are none of ours. A record at its end that is incomplete is cut off.
  */
 bool log_open(struct log *l, const char *path, uint64_t most, unsigned int keep);
 /*

@@ -8,6 +8,8 @@
  */
 #include <fcntl.h>
 #include <locale.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -29,10 +31,14 @@ static int loud = -1;
 
 static void quiet(bool be)
 {
+	static int nowhere = -1;
+
 	fflush(stderr);
-	if (loud < 0)
+	if (loud < 0) {
 		loud = dup(2);
-	dup2(be ? open("/dev/null", O_WRONLY | O_CLOEXEC) : loud, 2);
+		nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	}
+	dup2(be ? nowhere : loud, 2);
 }
 
 static const char *file_of(const char *name)
@@ -427,6 +433,163 @@ static void writing(void)
 	check(access(name, F_OK), "... and none of them, if that is wanted");
 }
 
+/* ---- files that are somebody else's, or something else ---- */
+
+static bool opens(const char *path, unsigned int keep)
+{
+	struct log l;
+	bool opened;
+
+	quiet(true);
+	opened = log_open(&l, path, 1 << 20, keep);
+	quiet(false);
+	if (opened)
+		log_close(&l);
+	return opened;
+}
+
+static bool append(struct log *l, int sample)
+{
+	static uint8_t text[1 << 16];
+	const size_t size = ends[sample + 1] - ends[sample];
+	bool done;
+
+	memcpy(text, good + ends[sample], size);
+	quiet(true);
+	done = log_append(l, text, size - LOG_HEAD);
+	quiet(false);
+	return done;
+}
+
+static off_t size_of_file(const char *name)
+{
+	struct stat st;
+
+	return lstat(file_of(name), &st) ? -1 : st.st_size;
+}
+
+static void others_files(void)
+{
+	static const uint8_t theirs[] = "a page of theirs, which is longer than a head";
+	char path[4200];
+	struct log l, other;
+	int i, dir;
+
+	snprintf(path, sizeof(path), "%s", file_of("o/f"));
+	if (mkdir(file_of("o"), 0755) || mkdir(file_of("p"), 0755))
+		abort();
+
+	/* A link leads to a file that is empty, and would pass as a new one. */
+	put_bytes(file_of("o/empty"), theirs, 0);
+	if (symlink("empty", path))
+		abort();
+	check(!opens(path, 2) && !size_of_file("o/empty"), "a file that a link leads to is refused");
+	unlink(path);
+	if (symlink("nothing", path))
+		abort();
+	check(!opens(path, 2) && access(file_of("o/nothing"), F_OK),
+	      "... and none is made where a link leads");
+	unlink(path);
+	put_bytes(path, theirs, 0);
+	if (!geteuid() && (chown(path, 65534, 65534) || opens(path, 2)))
+		check(false, "an empty file of another user is refused");
+	else
+		check(!size_of_file("o/f"), "an empty file of another user is refused");
+	unlink(path);
+
+	/* Files that rotation would remove or rename */
+	for (i = 1; i <= 3; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "o/f.%d", i);
+		put_bytes(file_of(name), theirs, sizeof(theirs));
+		if (i == 3)
+			put_bytes(file_of("o/f.2"), good, ends[1]);
+		check(!opens(path, 2) && size_of_file(name) == sizeof(theirs) &&
+		      access(path, F_OK), "FILE.%d that is no history is refused, and stays", i);
+		unlink(file_of(name));
+	}
+	unlink(file_of("o/f.2"));
+	mkdir(file_of("o/f.1"), 0755);
+	check(!opens(path, 2), "... as is a directory");
+	rmdir(file_of("o/f.1"));
+	if (symlink("empty", file_of("o/f.1")))
+		abort();
+	check(!opens(path, 2), "... and a link");
+	unlink(file_of("o/f.1"));
+	put_bytes(file_of("o/f.new"), theirs, sizeof(theirs));
+	check(!opens(path, 2) && size_of_file("o/f.new") == sizeof(theirs), "... and FILE.new");
+	put_bytes(file_of("o/f.new"), theirs, 0);
+	put_bytes(file_of("o/f.1"), theirs, 0);
+
+	/* What comes later is looked at, too. */
+	if (!log_open(&l, path, ends[2] - ends[1] + 100, 2))
+		abort();
+	check(append(&l, 1) && append(&l, 2) && size_of_file("o/f.1") > 0 &&
+	      size_of_file("o/f.new") < 0, "empty ones are in nobody's way");
+	put_bytes(file_of("o/f.2"), theirs, sizeof(theirs));
+	check(!append(&l, 3) && size_of_file("o/f.2") == sizeof(theirs),
+	      "... and one that comes while it records stays");
+	unlink(file_of("o/f.2"));
+
+	/* Another directory has this name now. */
+	if (rename(file_of("o"), file_of("q")) || rename(file_of("p"), file_of("o")))
+		abort();
+	put_bytes(file_of("o/f.1"), theirs, sizeof(theirs));
+	put_bytes(file_of("o/f.2"), theirs, sizeof(theirs));
+	check(append(&l, 3) && append(&l, 1) && size_of_file("o/f.1") == sizeof(theirs) &&
+	      size_of_file("o/f.2") == sizeof(theirs) && size_of_file("o/f") < 0 &&
+	      size_of_file("q/f.2") > 0, "a directory that is replaced stays as it is");
+
+	/* Who waits for the name finds it taken at any time. */
+	dir = open(file_of("q"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	i = openat(dir, "f", O_RDWR | O_CLOEXEC);
+	check(append(&l, 2) && flock(i, LOCK_EX | LOCK_NB) == 0, "a file that was renamed is free");
+	close(i);
+	quiet(true);
+	check(!log_open(&other, file_of("q/f"), 1 << 20, 2), "... and the new one is not");
+	quiet(false);
+	close(dir);
+	log_close(&l);
+}
+
+/* ---- a recorder that comes while another one changes files ---- */
+
+static void always_there(void)
+{
+	static char text[1 << 14] __attribute__((aligned(8)));
+	char path[4200];
+	unsigned int i, came = 0, went = 0;
+	struct log l;
+	ssize_t n, at;
+	int watch;
+
+	if (mkdir(file_of("two"), 0755))
+		abort();
+	snprintf(path, sizeof(path), "%s", file_of("two/f"));
+	watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (!log_open(&l, path, ends[2] - ends[1] + 100, 2) || watch < 0 ||
+	    inotify_add_watch(watch, file_of("two"), IN_MOVE | IN_DELETE) < 0)
+		abort();
+	for (i = 0; i < 10; i++)
+		if (!append(&l, 1))
+			abort();
+	log_close(&l);
+	n = read(watch, text, sizeof(text));
+	for (at = 0; at < n;) {
+		const struct inotify_event *e = (const void *)(text + at);
+
+		came += !strcmp(e->name, "f") && e->mask & IN_MOVED_TO;
+		went += !strcmp(e->name, "f") && e->mask & (IN_MOVED_FROM | IN_DELETE);
+		at += sizeof(*e) + e->len;
+	}
+	close(watch);
+	check(came == 9 && !went, "another FILE takes its place: %u, and it is never gone: %u",
+	      came, went);
+	check(size_of_file("two/f.2") > 0 && size_of_file("two/f.3") < 0 &&
+	      size_of_file("two/f.new") < 0, "... and older ones are as many as are kept");
+}
+
 /* ---- nonsense with right sums ---- */
 
 static uint64_t random_state;
@@ -657,6 +820,8 @@ int main(int argc, char **argv)
 	damage();
 	lost_one();
 	writing();
+	others_files();
+	always_there();
 	twice();
 	sums();
 	nonsense(argc > 2 ? strtoull(argv[2], NULL, 10) : 1);
