@@ -452,18 +452,16 @@ failed:
 	return false;
 }
 
-bool log_append(struct log *l, uint8_t *record, size_t size)
+int log_append(struct log *l, uint8_t *record, size_t size)
 {
 	const size_t all = LOG_HEAD + size;
 	size_t n = 0;
 	ssize_t put;
 
-	if (size > LOG_MOST || all > l->most) {
-		complain("%s: a sample has %zu bytes; --size is to be larger", l->path, all);
-		return false;
-	}
+	if (size > LOG_MOST || all > l->most)
+		return -EFBIG;
 	if (l->size && l->size + all > l->most && !rotate(l))
-		return false;
+		return -EIO;
 	write_head(record, record + LOG_HEAD, size);
 	while (n < all) {
 		put = write(l->fd, record + n, all - n);
@@ -475,12 +473,12 @@ bool log_append(struct log *l, uint8_t *record, size_t size)
 	}
 	if (n == all) {
 		l->size += all;
-		return true;
+		return 0;
 	}
 	complain_errno("%s", l->path);
 	if (n && ftruncate(l->fd, l->size))
 		complain_errno("%s: its end", l->path);
-	return false;
+	return -EIO;
 }
 
 void log_close(struct log *l)

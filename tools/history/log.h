@@ -53,10 +53,11 @@ struct log {
  */
 bool log_open(struct log *l, const char *path, uint64_t most, unsigned int keep);
 /*
- * log_append: a record of @size bytes behind LOG_HEAD bytes of room at @record. False after a
- * complaint; then the file ends with the record before
+ * log_append: a record of @size bytes behind LOG_HEAD bytes of room at @record.
+ * Return: 0; -EFBIG without a complaint: no file may have so large a record; another negative error
+ * after a complaint. The file ends with the record before, if this one is not in it
  */
-bool log_append(struct log *l, uint8_t *record, size_t size);
+int log_append(struct log *l, uint8_t *record, size_t size);
 void log_close(struct log *l);
 
 /**

@@ -31,6 +31,7 @@
  * @of_file:	what the arguments say
  * @due_ns:	when the next sample is
  * @done, @bytes: samples, and what they took
+ * @large:	samples that no file could have
  */
 struct recording {
 	const char *file, *below;
@@ -41,7 +42,7 @@ struct recording {
 	struct model model;
 	struct log log;
 	struct bytes text;
-	uint64_t epoch, due_ns, synced_ns, done, bytes;
+	uint64_t epoch, due_ns, synced_ns, done, bytes, large;
 };
 
 enum { OPT_SIZE = 256, OPT_KEEP, OPT_TASKS, OPT_BACKEND, OPT_ROOT };
@@ -155,6 +156,18 @@ static void ask_for_all(struct model *o)
 		o->group.track[i]->visible = true;
 }
 
+/* The next one has what this one would have told: its sums go on. */
+static void leave_out(struct recording *r, size_t size)
+{
+	const bool by_size = size <= LOG_MOST;
+
+	if (r->large++)
+		return;
+	complain("a sample has %zu bytes, and is left out, as each one that is too large: %s%s",
+		 size, by_size ? "give a larger --size" : "record a part of the groups, by -G",
+		 !by_size && r->tasks ? ", or no --tasks" : "");
+}
+
 /* Return: 1: done; 0: there is no more; negative: failed, and said */
 static int take_sample(struct recording *r)
 {
@@ -162,7 +175,7 @@ static int take_sample(struct recording *r)
 	struct model *o = &r->model;
 	struct instant when;
 	struct source from;
-	size_t n;
+	int err;
 
 	if (!feed_next(f))
 		return -1;
@@ -183,8 +196,12 @@ static int take_sample(struct recording *r)
 		complain("no memory");
 		return -1;
 	}
-	n = r->text.n - LOG_HEAD;
-	if (!log_append(&r->log, r->text.data, n))
+	err = log_append(&r->log, r->text.data, r->text.n - LOG_HEAD);
+	if (err == -EFBIG) {
+		leave_out(r, r->text.n - LOG_HEAD);
+		return 1;
+	}
+	if (err)
 		return -1;
 	r->done++;
 	r->bytes += r->text.n;
@@ -220,7 +237,7 @@ static int go_round(struct recording *r)
 		if (r->samples)
 			progress(&p, "samples");
 		got = take_sample(r);
-		if (got <= 0 || (r->samples && r->done == r->samples))
+		if (got <= 0 || (r->samples && r->done + r->large == r->samples))
 			break;
 		if (!r->feed.recorded)
 			wait_for_next(r);
@@ -230,10 +247,15 @@ static int go_round(struct recording *r)
 		complain_errno("%s", r->file);
 		got = -1;
 	}
-	fprintf(stderr, "memio record: %s: %llu sample%s, %llu bytes\n", r->file,
+	fprintf(stderr, "memio record: %s: %llu sample%s, %llu bytes", r->file,
 		(unsigned long long)r->done, r->done == 1 ? "" : "s",
 		(unsigned long long)r->bytes);
-	return got < 0 ? STATUS_FAILED : STATUS_OK;
+	if (r->large)
+		fprintf(stderr, "; %llu too large %s left out", (unsigned long long)r->large,
+			r->large == 1 ? "is" : "are");
+	putc('\n', stderr);
+	/* A recording of nothing is none. */
+	return got < 0 || (r->large && !r->done) ? STATUS_FAILED : STATUS_OK;
 }
 
 static int run_record(struct recording *r)

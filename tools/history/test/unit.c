@@ -6,6 +6,7 @@
  *
  *	unit EMPTY-DIRECTORY [SEED]
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
 #include <sys/file.h>
@@ -123,7 +124,7 @@ static void record(const char *path, int from, int to, uint64_t epoch, uint64_t 
 		text.n = 0;
 		bytes_add(&text, head, sizeof(head));
 		if (!past_write(&text, &o, &source, &when) ||
-		    !log_append(&l, text.data, text.n - LOG_HEAD))
+		    log_append(&l, text.data, text.n - LOG_HEAD))
 			abort();
 	}
 	log_close(&l);
@@ -456,7 +457,7 @@ static bool append(struct log *l, int sample)
 
 	memcpy(text, good + ends[sample], size);
 	quiet(true);
-	done = log_append(l, text, size - LOG_HEAD);
+	done = !log_append(l, text, size - LOG_HEAD);
 	quiet(false);
 	return done;
 }
@@ -588,6 +589,31 @@ static void always_there(void)
 	      came, went);
 	check(size_of_file("two/f.2") > 0 && size_of_file("two/f.3") < 0 &&
 	      size_of_file("two/f.new") < 0, "... and older ones are as many as are kept");
+}
+
+/* ---- a sample that no file can have ---- */
+
+static void too_large(void)
+{
+	static uint8_t text[LOG_HEAD + LOG_MOST + 1];
+	char path[4200];
+	struct log_scan s;
+	struct log l;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s", file_of("large"));
+	if (!log_open(&l, path, 1 << 16, 1))
+		abort();
+	check(append(&l, 0) && log_append(&l, text, (1 << 16) - LOG_HEAD + 1) == -EFBIG,
+	      "a record that is larger than a file is told apart");
+	l.most = 1ull << 40;
+	check(log_append(&l, text, LOG_MOST + 1) == -EFBIG, "... and one that is too large for all");
+	check(append(&l, 1), "... the next one is written");
+	log_close(&l);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	check(!log_read(fd, &s, NULL, NULL) && s.good == 2 && !s.damaged && !s.torn,
+	      "... behind the one before");
+	close(fd);
 }
 
 /* ---- nonsense with right sums ---- */
@@ -822,6 +848,7 @@ int main(int argc, char **argv)
 	writing();
 	others_files();
 	always_there();
+	too_large();
 	twice();
 	sums();
 	nonsense(argc > 2 ? strtoull(argv[2], NULL, 10) : 1);
