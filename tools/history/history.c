@@ -160,8 +160,8 @@ static bool list_samples(struct history *h, const char *path)
 			complain("%s: %s", path, strerror(err ? -err : ENOMEM));
 			return false;
 		}
-		/* What the end of a file lost, the next one's first sample is told. */
-		l.lost = scan.torn || (scan.damaged && !scan.good);
+		/* What the end of a file lost, the next sample is told, whichever file has it. */
+		l.lost |= scan.lost;
 		h->scan.good += scan.good;
 		h->scan.damaged += scan.damaged;
 		h->scan.other += scan.other;

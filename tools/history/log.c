@@ -89,30 +89,40 @@ static ssize_t read_at(int fd, uint8_t *to, size_t size, uint64_t at)
 	return n;
 }
 
+/* What next_head() has read: heads stand close to each other where little is between them. */
+struct window {
+	uint8_t byte[65536];
+	uint64_t at;
+	size_t n;
+};
+
 /* The next place from @at on where a head stands; @size: there is none. Negative: errno */
-static int64_t next_head(int fd, uint64_t at, uint64_t size)
+static int64_t next_head(int fd, struct window *w, uint64_t at, uint64_t size)
 {
-	static uint8_t block[65536];
 	struct head h;
 	ssize_t got;
+	uint8_t *p;
 
 	while (at + LOG_HEAD <= size) {
-		uint8_t *p = block;
-
-		got = read_at(fd, block, sizeof(block), at);
-		if (got < 0)
-			return -errno;
-		if ((size_t)got < LOG_HEAD)
-			break;
-		while ((p = memmem(p, block + got - p, magic, sizeof(magic)))) {
-			if (p + LOG_HEAD > block + got)
+		if (at < w->at || at + LOG_HEAD > w->at + w->n) {
+			got = read_at(fd, w->byte, sizeof(w->byte), at);
+			w->at = at;
+			w->n = got < 0 ? 0 : got;
+			if (got < 0)
+				return -errno;
+			if (w->n < LOG_HEAD)
+				break;
+		}
+		p = w->byte + (at - w->at);
+		while ((p = memmem(p, w->byte + w->n - p, magic, sizeof(magic)))) {
+			if (p + LOG_HEAD > w->byte + w->n)
 				break;
 			if (read_head(p, &h))
-				return at + (p - block);
+				return w->at + (p - w->byte);
 			p++;
 		}
 		/* A head can lie across the end of the block. */
-		at += got - LOG_HEAD + 1;
+		at = w->at + w->n - LOG_HEAD + 1;
 	}
 	return size;
 }
@@ -121,6 +131,7 @@ int log_read(int fd, struct log_scan *scan,
 	     bool (*each)(const uint8_t *text, size_t size, uint64_t at, bool lost, void *arg),
 	     void *arg)
 {
+	static struct window window;
 	uint8_t head[LOG_HEAD], *text = NULL;
 	bool lost = false;
 	size_t room = 0;
@@ -132,6 +143,7 @@ int log_read(int fd, struct log_scan *scan,
 	int err = 0;
 
 	*scan = (struct log_scan) { 0 };
+	window.n = 0;
 	if (fstat(fd, &st))
 		return -errno;
 	while (at < (uint64_t)st.st_size) {
@@ -143,7 +155,7 @@ int log_read(int fd, struct log_scan *scan,
 			break;
 		}
 		if (!read_head(head, &h)) {
-			next = next_head(fd, at + 1, st.st_size);
+			next = next_head(fd, &window, at + 1, st.st_size);
 			if (next < 0) {
 				err = next;
 				break;
@@ -183,10 +195,11 @@ int log_read(int fd, struct log_scan *scan,
 		at += LOG_HEAD + h.length;
 		scan->end = at;
 	}
-	free(text);
-	return err;
+	goto end;
 failed:
 	err = -errno;
+end:
+	scan->lost = lost || scan->torn || err;
 	free(text);
 	return err;
 }

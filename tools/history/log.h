@@ -67,9 +67,11 @@ void log_close(struct log *l);
  * @other:	records of another version
  * @torn:	the bytes of a record at the end that is incomplete
  * @end:	where the last record ends
+ * @lost:	something is lost behind the last good record
  */
 struct log_scan {
 	uint64_t good, damaged, other, torn, end;
+	bool lost;
 };
 
 /*

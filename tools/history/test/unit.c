@@ -591,6 +591,95 @@ static void always_there(void)
 	      size_of_file("two/f.new") < 0, "... and older ones are as many as are kept");
 }
 
+/* The sum of a head that was changed */
+static void put_sum(uint8_t *head)
+{
+	const uint32_t sum = crc32c(0, head, LOG_HEAD - 4);
+
+	memcpy(head + LOG_HEAD - 4, &sum, sizeof(sum));
+}
+
+/* ---- rubbish between many heads ---- */
+
+static uint64_t bytes_read(void)
+{
+	unsigned long long n = 0;
+	FILE *f = fopen("/proc/self/io", "re");
+
+	if (!f || fscanf(f, "rchar: %llu", &n) != 1)
+		n = 0;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static void many_heads(void)
+{
+	static uint8_t file[1 << 20];
+	static const uint8_t head[] = { 0, 'm', 'e', 'm', 'i', 'o', 0, 'H', LOG_VERSION, 0, 1 };
+	struct log_scan s;
+	uint64_t before, most = 3 * sizeof(file);
+	size_t at, n = 0;
+	int fd;
+
+	for (at = 0; at + 1 + LOG_HEAD <= sizeof(file); at += 1 + LOG_HEAD, n++) {
+		file[at] = 'x';
+		memcpy(file + at + 1, head, sizeof(head));
+		put_sum(file + at + 1);
+	}
+	fd = open_bytes(file, at);
+	before = bytes_read();
+	check(!log_read(fd, &s, NULL, NULL) && s.good == n && s.damaged == n,
+	      "a byte of rubbish before each of %zu records is passed over", n);
+	most += before;
+	check(bytes_read() <= most, "... which reads no byte often: %llu of %zu",
+	      (unsigned long long)(bytes_read() - before), at);
+	close(fd);
+}
+
+/* ---- what the end of a file lost ---- */
+
+static void lost_at_end(void)
+{
+	static const char *const what[] = {
+		"damaged", "of another version", "torn", "rubbish",
+	};
+	struct history h;
+	unsigned int i;
+	bool empty;
+
+	for (i = 0; i < 2 * N(what); i++) {
+		const size_t last = ends[2], end = ends[3];
+
+		/* A file between, with or without the sample, does not hide it. */
+		empty = i % 2;
+		memcpy(bad, good, end);
+		switch (i / 2) {
+		case 0:
+			bad[end - 1] ^= 1;
+			break;
+		case 1:
+			bad[last + 8]++;
+			put_sum(bad + last);
+			break;
+		case 3:
+			memset(bad + last, 'x', end - last);
+			break;
+		}
+		put_bytes(file_of("e.2"), bad, end - (i / 2 == 2));
+		put_bytes(file_of("e.1"), good + ends[3], empty ? 0 : ends[4] - ends[3]);
+		put_bytes(file_of("e"), good + ends[4], ends[5] - ends[4]);
+		quiet(true);
+		if (!history_open(&h, file_of("e")))
+			abort();
+		quiet(false);
+		check(h.n == (empty ? 3 : 4) && !h.moment[1].lost && h.moment[2].lost &&
+		      (empty || !h.moment[3].lost), "an older file ends with a record that is %s: "
+		      "the sample behind it knows", what[i / 2]);
+		history_close(&h);
+	}
+}
+
 /* ---- a sample that no file can have ---- */
 
 static void too_large(void)
@@ -848,6 +937,8 @@ int main(int argc, char **argv)
 	writing();
 	others_files();
 	always_there();
+	many_heads();
+	lost_at_end();
 	too_large();
 	twice();
 	sums();
