@@ -969,6 +969,12 @@ static const char *past_root(void *data)
 	return "";
 }
 
+static const char *past_mount(void *data)
+{
+	(void)data;
+	return NULL;
+}
+
 static const char *past_error(void *data)
 {
 	return ((struct past *)data)->error;
@@ -991,6 +997,7 @@ struct source past_source(struct past *p)
 		.task_membw	= past_task_membw,
 		.device_alias	= past_device_alias,
 		.root		= past_root,
+		.mount		= past_mount,
 		.error		= past_error,
 	};
 

@@ -286,7 +286,8 @@ static int visit_group(const struct memio_group *g, void *arg)
 	if (!t)
 		return no_memory(o);
 	if (t->fresh && o->containers)
-		container_name(o->containers, t->name, t->label, sizeof(t->label));
+		container_name(o->containers, v->from->ops->mount(v->from->data), t->name, t->label,
+			       sizeof(t->label));
 	while (o->above.n > 1 && o->above.track[o->above.n - 1]->depth >= g->depth)
 		o->above.n--;
 	t->parent = o->above.track[o->above.n - 1];

@@ -80,6 +80,11 @@ static const char *live_root(void *m)
 	return memio_root(m);
 }
 
+static const char *live_mount(void *m)
+{
+	return memio_mount(m);
+}
+
 static const char *live_error(void *m)
 {
 	return memio_error(m);
@@ -102,6 +107,7 @@ struct source source_live(struct memio *m)
 		.task_membw	= live_task_membw,
 		.device_alias	= live_device_alias,
 		.root		= live_root,
+		.mount		= live_mount,
 		.error		= live_error,
 	};
 

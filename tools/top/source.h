@@ -22,6 +22,7 @@
  * @task_info, @task_membw: of a process that @group_tasks tells of
  * @device_alias: what people call a device
  * @root:	the directory with proc/ and sys/
+ * @mount:	the directory with the groups; NULL: there is none
  * @error:	what the last call that failed has to say
  */
 struct source_ops {
@@ -42,6 +43,7 @@ struct source_ops {
 	int (*task_membw)(void *data, pid_t pid, struct memio_membw *b);
 	const char *(*device_alias)(void *data, const char *name);
 	const char *(*root)(void *data);
+	const char *(*mount)(void *data);
 	const char *(*error)(void *data);
 };
 

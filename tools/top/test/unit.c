@@ -6,11 +6,13 @@
  *
  * With "write" the golden files are written anew: read their difference before you commit it.
  */
+#include <fcntl.h>
 #include <ftw.h>
 #include <locale.h>
 #include <wchar.h>
 
 #include "batch.h"
+#include "containers.h"
 #include "test.h"
 #include "trees.h"
 
@@ -775,6 +777,55 @@ static void bounds(void)
 	end(&b);
 }
 
+/* ---- the names of containers ---- */
+
+#define ID	"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define LIST	"var/lib/containers/storage/vfs-containers/containers.json"
+
+static const char *container(const char *id)
+{
+	static char name[64];
+	char mount[4200], root[4096], group[128];
+
+	snprintf(root, sizeof(root), "%.4000s", root_of("pods"));
+	snprintf(mount, sizeof(mount), "%s/" CG, root);
+	snprintf(group, sizeof(group), "/libpod-%s.scope", id);
+	container_name(root, mount, group, name, sizeof(name));
+	return name;
+}
+
+static void set_time(const char *file, time_t second)
+{
+	const struct timespec t[2] = { { .tv_sec = second }, { .tv_sec = second } };
+	char path[8192];
+
+	snprintf(path, sizeof(path), "%s/%s", root_of("pods"), file);
+	if (utimensat(AT_FDCWD, path, t, 0))
+		abort();
+}
+
+static void containers(void)
+{
+	static char blank[9 << 20];
+
+	put_file("pods", CG "/libpod-" ID ".scope/memio.stat", "%s", "");
+	put_file("pods", LIST, "[{\"id\": \"" ID "\", \"names\": [\"one\"]}]");
+	set_time(LIST, 1000);
+	check(!strcmp(container(ID), "one"), "a container has its name");
+	put_file("pods", LIST, "[{\"id\": \"" ID "\", \"names\": [\"two\"]}]");
+	set_time(LIST, 1000);
+	check(!strcmp(container(ID), "one"), "... a list that has not changed is not read again");
+	set_time(LIST, 1001);
+	check(!strcmp(container(ID), "two"), "... one that has, is");
+	put_file("pods", LIST, "[");
+	check(!*container(ID), "... a damaged one has no names");
+	memset(blank, ' ', sizeof(blank) - 1);
+	put_file("pods", LIST, "%s[{\"id\": \"" ID "\", \"names\": [\"two\"]}]", blank);
+	check(!*container(ID), "... nor has one of more than 8 MiB");
+	put_file("pods", LIST, "%.*s[{\"id\": \"" ID "\", \"names\": [\"two\"]}]", 7 << 20, blank);
+	check(!strcmp(container(ID), "two"), "... one of 7 MiB has them");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3)
@@ -796,6 +847,7 @@ int main(int argc, char **argv)
 	stops();
 	beside();
 	bounds();
+	containers();
 	recording();
 	return failed > 0;
 }
