@@ -291,7 +291,7 @@ static void put_table(const struct report *r, enum track_kind kind, FILE *to)
 	for (i = 0; i < r->n; i++) {
 		if (r->row[i]->kind != kind)
 			continue;
-		if (r->row[i]->curve)
+		if (r->row[i]->moved)
 			put_row(r->row[i], to);
 		else
 			idle++;

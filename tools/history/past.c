@@ -2,8 +2,8 @@
 /*
  * memio record, replay, report: a sample and its record, see past.h
  *
- * Whatever a record has, reading it takes memory in proportion to its bytes, and gives
- * the model groups that are in order and stand there once: the model makes lists of them.
+ * Whatever a record has, reading it takes no more memory than PAST_MOST says, and gives the model
+ * groups that are in order and stand there once: the model makes lists of them.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -28,6 +28,21 @@ _Static_assert(MEMIO_IO_TO == 0 && MEMIO_MEM_WRITE == 3 && MEMIO_UNPRICED_FROM =
 enum { GROUP_FIGURES = 1, GROUP_LISTED = 2 };
 enum { TASK_STOPPED = 1 };
 enum { SAMPLE_TASKS = 1 };
+
+/* ---- what a sample takes ---- */
+
+#define ROW_COST	2048u		/* a group or a task: its track, its curve, lists with it */
+#define LIMIT_COST	128u
+
+/* The figures of a group or task: those of two samples, in arrays that grow from 8 lines */
+static uint64_t cost_of_lines(uint64_t n)
+{
+	uint64_t room = 8;
+
+	while (room < n)
+		room *= 2;
+	return 2 * room * sizeof(struct memio_line);
+}
 
 /* ---- texts that grow ---- */
 
@@ -236,8 +251,27 @@ static bool is_known(const char *capability)
 	return false;
 }
 
-bool past_write(struct bytes *to, const struct model *o, const struct source *from,
-		const struct instant *when)
+static uint64_t cost_of_group(const struct track *t)
+{
+	return ROW_COST + 2 * strlen(t->name) + LIMIT_COST * t->limits.n +
+	       (t->denied ? 0 : cost_of_lines(t->now.n));
+}
+
+static uint64_t cost_of_model(const struct model *o)
+{
+	uint64_t cost = cost_of_group(o->root);
+	size_t i;
+
+	for (i = 0; i < o->group.n; i++)
+		cost += cost_of_group(o->group.track[i]);
+	for (i = 0; i < o->task.n; i++)
+		if (is_recorded(o->task.track[i]))
+			cost += ROW_COST + cost_of_lines(o->task.track[i]->now.n);
+	return cost;
+}
+
+int past_write(struct bytes *to, const struct model *o, const struct source *from,
+	       const struct instant *when)
 {
 	const struct memio_capability *c;
 	struct bytes body = { 0 };
@@ -245,6 +279,8 @@ bool past_write(struct bytes *to, const struct model *o, const struct source *fr
 	size_t n, i, known;
 	bool good;
 
+	if (cost_of_model(o) > PAST_MOST)
+		return -EFBIG;
 	add_number(to, when->wall_ns);
 	add_number(to, when->mono_ns);
 	add_number(to, when->epoch);
@@ -276,7 +312,7 @@ bool past_write(struct bytes *to, const struct model *o, const struct source *fr
 	bytes_add(to, body.data, body.n);
 	good = !to->failed && !body.failed;
 	free(body.data);
-	return good;
+	return good ? 0 : -ENOMEM;
 }
 
 /* ---- reading ---- */
@@ -386,6 +422,7 @@ struct past_task {
 /**
  * struct past - a sample
  * @end:	of its text
+ * @cost:	bytes that it takes in the model, at most PAST_MOST
  * @stood:	the task that the model asks for, for now
  */
 struct past {
@@ -403,6 +440,7 @@ struct past {
 	size_t tasks, tasks_room;
 	struct bytes paths, text;
 	const uint8_t *end;
+	uint64_t cost;
 	size_t stood;
 	const char *error;
 };
@@ -466,6 +504,12 @@ static void read_path(struct past *p, struct cursor *c, struct past_group *g)
 			  compare_paths((const char *)p->paths.data + old, path) >= 0;
 }
 
+static void add_cost(struct past *p, struct cursor *c, uint64_t cost)
+{
+	p->cost += cost;
+	c->bad |= p->cost > PAST_MOST;
+}
+
 /* Over a stat, which is read when it is asked for; false: it makes no sense */
 static const uint8_t *skip_stat(struct past *p, struct cursor *c)
 {
@@ -473,6 +517,7 @@ static const uint8_t *skip_stat(struct past *p, struct cursor *c)
 	uint64_t n = get_number_to(c, KEYS_MOST);
 	uint64_t has;
 
+	add_cost(p, c, cost_of_lines(n));
 	while (n-- && !c->bad) {
 		c->bad |= get_number(c) >= p->keys;
 		for (has = get_number_to(c, KEPT_FIELDS); has && !c->bad; has &= has - 1)
@@ -481,12 +526,13 @@ static const uint8_t *skip_stat(struct past *p, struct cursor *c)
 	return at;
 }
 
-static const uint8_t *skip_limits(struct cursor *c)
+static const uint8_t *skip_limits(struct past *p, struct cursor *c)
 {
 	const uint8_t *at = c->at;
 	uint64_t n = get_number_to(c, KEYS_MOST), ways;
 	char key[MEMIO_NAME_MAX];
 
+	add_cost(p, c, LIMIT_COST * n);
 	while (n-- && !c->bad) {
 		get_key(c, key);
 		for (ways = get_number_to(c, (1u << MEMIO_WAYS) - 1); ways; ways &= ways - 1)
@@ -524,13 +570,14 @@ static void read_groups(struct past *p, struct cursor *c)
 		g = &p->group[p->groups];
 		*g = (struct past_group) { 0 };
 		read_path(p, c, g);
+		add_cost(p, c, ROW_COST + 2 * (p->paths.n - g->path));
 		g->flags = get_number(c);
 		g->inode = get_number(c);
 		if (g->flags & GROUP_FIGURES)
 			g->stat = skip_stat(p, c);
 		g->events_usec = get_number(c);
 		g->stopped_usec = get_number(c);
-		g->limits = skip_limits(c);
+		g->limits = skip_limits(p, c);
 		p->groups += !c->bad;
 	}
 }
@@ -547,6 +594,7 @@ static void read_tasks(struct past *p, struct cursor *c)
 			return;
 		}
 		t = &p->task[p->tasks];
+		add_cost(p, c, ROW_COST);
 		is = get_number_to(c, p->groups - 1);
 		/* They stand by groups. */
 		c->bad |= is < group;
@@ -645,6 +693,7 @@ bool past_read(struct past *p, const uint8_t *text, size_t size)
 	int i;
 
 	p->groups = p->tasks = p->keys = p->capabilities = p->stood = 0;
+	p->cost = 0;
 	p->paths.n = 0;
 	p->end = text + size;
 	read_when(&c, &p->when);

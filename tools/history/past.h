@@ -36,10 +36,18 @@ struct instant {
 };
 
 /*
- * past_write: the last sample of a model, as a record's text behind what @to has. @from is the
- * model's source. False: no memory
+ * A sample takes no more memory than that when it is read; a record that would take more is neither
+ * written nor read. That are some 38,000 groups and tasks of up to 8 lines. A few bytes of a record
+ * become some thousand in the model, and a record has 8 MiB.
  */
-bool past_write(struct bytes *to, const struct model *o, const struct source *from,
+#define PAST_MOST	(256ull << 20)
+
+/*
+ * past_write: the last sample of a model, as a record's text behind what @to has. @from is the
+ * model's source.
+ * Return: 0, -ENOMEM, or -EFBIG: it would take more than PAST_MOST
+ */
+int past_write(struct bytes *to, const struct model *o, const struct source *from,
 		const struct instant *when);
 /* past_when: the beginning of a record's text; false: it makes no sense */
 bool past_when(const uint8_t *text, size_t size, struct instant *when);

@@ -157,15 +157,18 @@ static void ask_for_all(struct model *o)
 }
 
 /* The next one has what this one would have told: its sums go on. */
-static void leave_out(struct recording *r, size_t size)
+static int leave_out(struct recording *r, size_t bytes)
 {
-	const bool by_size = size <= LOG_MOST;
-
 	if (r->large++)
-		return;
-	complain("a sample has %zu bytes, and is left out, as each one that is too large: %s%s",
-		 size, by_size ? "give a larger --size" : "record a part of the groups, by -G",
-		 !by_size && r->tasks ? ", or no --tasks" : "");
+		return 1;
+	if (bytes && bytes <= LOG_MOST)
+		complain("a sample has %zu bytes, and is left out, as each one that is too large: "
+			 "give a larger --size", bytes);
+	else
+		complain("a sample has %zu groups and %zu tasks, and is left out, as each one that is "
+			 "too large: record a part of the groups, by -G%s", r->model.group.n,
+			 r->model.task.n, r->tasks ? ", or no --tasks" : "");
+	return 1;
 }
 
 /* Return: 1: done; 0: there is no more; negative: failed, and said */
@@ -192,15 +195,16 @@ static int take_sample(struct recording *r)
 			 o->denied_why);
 	from = source_live(f->m);
 	r->text.n = LOG_HEAD;
-	if (!past_write(&r->text, o, &from, &when)) {
+	err = past_write(&r->text, o, &from, &when);
+	if (err == -EFBIG)
+		return leave_out(r, 0);
+	if (err) {
 		complain("no memory");
 		return -1;
 	}
 	err = log_append(&r->log, r->text.data, r->text.n - LOG_HEAD);
-	if (err == -EFBIG) {
-		leave_out(r, r->text.n - LOG_HEAD);
-		return 1;
-	}
+	if (err == -EFBIG)
+		return leave_out(r, r->text.n - LOG_HEAD);
 	if (err)
 		return -1;
 	r->done++;

@@ -234,7 +234,8 @@ static int run_report(const struct settings *s)
 		else
 			status = STATUS_FAILED;
 	}
-	if (status == STATUS_OK && !report_add(&r, &h, &o, first, last))
+	if (status == STATUS_OK && !report_add(&r, &h, &o, first, last,
+					       s->form == FORM_PAGE ? s->curves : 0))
 		status = STATUS_FAILED;
 	if (status == STATUS_OK)
 		status = put_report(s, &h, &r);

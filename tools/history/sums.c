@@ -27,7 +27,10 @@ static struct row **slot_of(struct report *r, const struct track *t)
 	return &r->slot[h % (sizeof(r->slot) / sizeof(*r->slot))];
 }
 
-/* The row of a group's path or a device's name: another group of the same path is in it, too */
+/*
+ * The row of a group's path or a device's name: another group of the same path is in it, too. NULL:
+ * no memory, or there are too many
+ */
 static struct row *row_of(struct report *r, const struct track *t)
 {
 	struct row **slot = slot_of(r, t), *w;
@@ -35,6 +38,10 @@ static struct row *row_of(struct report *r, const struct track *t)
 	for (w = *slot; w; w = w->chain)
 		if (w->kind == t->kind && !strcmp(w->name, t->name))
 			return w;
+	if (r->n == ROWS_MOST) {
+		r->more_rows = true;
+		return NULL;
+	}
 	if (r->n == r->room) {
 		const size_t room = 2 * r->room + 64;
 		struct row **more = realloc(r->row, room * sizeof(*more));
@@ -84,14 +91,44 @@ static void spread(const struct report *r, double from_ns, double to_ns, float *
 	}
 }
 
+static bool add_curves(struct report *r, const struct model *o, const struct track *t,
+		       struct row *w)
+{
+	const double ns = o->interval_ns;
+	int f;
+
+	for (f = 0; f < FIGURES; f++) {
+		const double bytes = t->figures & 1u << f ? t->rate[f] * ns / 1e9 : 0;
+
+		if (!(bytes > 0))
+			continue;
+		if (!r->again) {
+			w->moved = true;
+			w->bytes[f] += bytes;
+		}
+		if (!w->curve && !r->again && r->curves == CURVES_MOST)
+			r->more_curves = true;
+		if (!w->curve && !r->again && r->curves < CURVES_MOST) {
+			w->curve = calloc(FIGURES, sizeof(*w->curve));
+			if (!w->curve)
+				return false;
+			r->curves++;
+		}
+		if (w->curve)
+			spread(r, o->wall_ns - ns, o->wall_ns, w->curve[f], NULL, bytes);
+	}
+	return true;
+}
+
 static bool add_row(struct report *r, const struct model *o, const struct track *t)
 {
 	const double ns = o->interval_ns, bps = track_share(t);
 	struct row *w = row_of(r, t);
-	int f;
 
 	if (!w)
-		return false;
+		return r->more_rows;
+	if (r->again)
+		return add_curves(r, o, t, w);
 	if (*t->label)
 		memcpy(w->label, t->label, sizeof(w->label));
 	w->has |= t->figures;
@@ -105,29 +142,19 @@ static bool add_row(struct report *r, const struct model *o, const struct track 
 		w->peak_bps = bps;
 		w->peak_ns = o->wall_ns;
 	}
-	for (f = 0; f < FIGURES; f++) {
-		const double bytes = t->figures & 1u << f ? t->rate[f] * ns / 1e9 : 0;
-
-		if (!(bytes > 0))
-			continue;
-		w->bytes[f] += bytes;
-		if (!w->curve)
-			w->curve = calloc(FIGURES, sizeof(*w->curve));
-		if (!w->curve)
-			return false;
-		spread(r, o->wall_ns - ns, o->wall_ns, w->curve[f], NULL, bytes);
-	}
-	return true;
+	return add_curves(r, o, t, w);
 }
 
 static bool add_sample(struct report *r, const struct model *o)
 {
 	size_t i;
 
-	r->samples++;
-	r->covered_ns += o->interval_ns;
-	r->has_memory |= o->has_memory;
-	spread(r, o->wall_ns - (double)o->interval_ns, o->wall_ns, NULL, r->covered, 0);
+	if (!r->again) {
+		r->samples++;
+		r->covered_ns += o->interval_ns;
+		r->has_memory |= o->has_memory;
+		spread(r, o->wall_ns - (double)o->interval_ns, o->wall_ns, NULL, r->covered, 0);
+	}
 	for (i = 0; i < o->group.n; i++)
 		if (!add_row(r, o, o->group.track[i]))
 			return false;
@@ -156,10 +183,78 @@ static int compare_rows(const void *x, const void *y)
 	return li != mi ? li > mi ? -1 : 1 : strcmp(a->name, b->name);
 }
 
-bool report_add(struct report *r, struct history *h, struct model *o, size_t first, size_t last)
+static bool add_samples(struct report *r, struct history *h, struct model *o, size_t first,
+			size_t last)
 {
-	const size_t begin = first;
 	struct progress p;
+	size_t i;
+
+	h->current = h->n;
+	progress_begin(&p, (last - first) / PROGRESS_EVERY + 1, false, false);
+	for (i = first; i <= last; i++) {
+		const uint64_t since = i > first ? history_since(h, i) : 0;
+
+		if (!((i - first) % PROGRESS_EVERY))
+			progress(&p, r->again ? "drawing the curves" : "adding up the samples");
+		if (!history_load(h, i))
+			break;
+		/* What was moved before the first sample is not of this time. */
+		if (!since)
+			model_forget(o);
+		o->wall_ns = h->moment[i].when.wall_ns;
+		if (model_sample_from(o, &h->source, since)) {
+			complain("%s", o->error);
+			break;
+		}
+		if (o->samples > 1 && !add_sample(r, o)) {
+			complain("no memory");
+			break;
+		}
+	}
+	progress_end(&p);
+	return i > last;
+}
+
+/* Curves of the largest ones alone: who they are is known now. */
+static bool choose_curves(struct report *r, size_t curves)
+{
+	size_t left[2] = { curves, curves }, i;
+
+	for (i = 0; i < r->n; i++) {
+		free(r->row[i]->curve);
+		r->row[i]->curve = NULL;
+	}
+	for (i = 0; i < r->n; i++) {
+		struct row *w = r->row[i];
+		size_t *its = &left[w->kind == TRACK_DEVICE];
+
+		if (!w->moved || !*its)
+			continue;
+		--*its;
+		w->curve = calloc(FIGURES, sizeof(*w->curve));
+		if (!w->curve) {
+			complain("no memory");
+			return false;
+		}
+	}
+	return true;
+}
+
+static void say_left_out(struct report *r)
+{
+	const size_t n = strlen(r->lost);
+
+	if (!r->more_rows)
+		return;
+	snprintf(r->lost + n, sizeof(r->lost) - n,
+		 "%sof more than %d groups and devices, those that came last are left out",
+		 n ? "; " : "", ROWS_MOST);
+	complain("%s; choose a part by --from, --until or -G", r->lost + n + (n ? 2 : 0));
+}
+
+bool report_add(struct report *r, struct history *h, struct model *o, size_t first, size_t last,
+		size_t curves)
+{
 	size_t i;
 
 	r->first_ns = h->moment[first].when.wall_ns;
@@ -173,34 +268,17 @@ bool report_add(struct report *r, struct history *h, struct model *o, size_t fir
 	}
 	history_lost(h, r->lost, sizeof(r->lost));
 	r->below = o->below;
-	h->current = h->n;
-	progress_begin(&p, (last - first) / PROGRESS_EVERY + 1, false, false);
-	for (i = first; i <= last; i++) {
-		if (!((i - first) % PROGRESS_EVERY))
-			progress(&p, "adding up the samples");
-		/* What was moved before the first sample is not of this time. */
-		if (i == begin)
-			model_forget(o);
-		if (!history_load(h, i))
-			break;
-		if (i > begin && !history_since(h, i))
-			model_forget(o);
-		o->wall_ns = h->moment[i].when.wall_ns;
-		if (model_sample_from(o, &h->source, i > begin ? history_since(h, i) : 0)) {
-			complain("%s", o->error);
-			break;
-		}
-		if (o->samples > 1 && !add_sample(r, o)) {
-			complain("no memory");
-			break;
-		}
-	}
-	progress_end(&p);
-	if (i <= last)
+	/* Who needs no curve, as JSON, has none. */
+	r->curves = curves ? 0 : CURVES_MOST;
+	if (!add_samples(r, h, o, first, last))
 		return false;
+	say_left_out(r);
 	sorted = r;
 	qsort(r->row, r->n, sizeof(*r->row), compare_rows);
-	return true;
+	if (!curves || !r->more_curves)
+		return true;
+	r->again = true;
+	return choose_curves(r, curves) && add_samples(r, h, o, first, last);
 }
 
 void report_free(struct report *r)

@@ -8,6 +8,8 @@
 #include "history.h"
 
 #define SLOTS	480		/* points of a curve */
+#define ROWS_MOST	100000	/* rows of a report, with some 2 KiB each */
+#define CURVES_MOST	4096	/* curves of a report, with some 10 KiB each */
 
 /**
  * struct row - a group or a device
@@ -17,7 +19,8 @@
  * @peak_bps, @peak_ns: the most that a sample had of what its share is made of, and when
  * @stopped_ns:	of a group
  * @bound, @invalid: time in which its memory figures were worth less
- * @curve:	bytes, by figure and time; NULL: it moved nothing
+ * @moved:	it moved something
+ * @curve:	bytes, by figure and time; NULL: it moved nothing, or is none of the largest
  * @chain:	the table's
  */
 struct row {
@@ -28,6 +31,7 @@ struct row {
 	double peak_bps;
 	uint64_t peak_ns, stopped_ns;
 	double bound_ns, invalid_ns;
+	bool moved;
 	float (*curve)[SLOTS];
 	struct row *chain;
 };
@@ -53,13 +57,20 @@ struct report {
 	const char *below;
 
 	/* the report's own */
-	struct row *slot[1024];
+	struct row *slot[1 << 16];
+	size_t curves;
+	bool again, more_rows, more_curves;
 };
 
 /* What rows are sorted by, and what a peak is of: memory bytes, or IO bytes */
 double row_bytes(const struct report *r, const struct row *w);
-/* report_add: the samples of a history from @first to @last; false after a complaint */
-bool report_add(struct report *r, struct history *h, struct model *o, size_t first, size_t last);
+/*
+ * report_add: the samples of a history from @first to @last; the @curves largest groups and as many
+ * devices have curves. What is new behind ROWS_MOST groups and devices is left out, and @lost says
+ * so. False after a complaint
+ */
+bool report_add(struct report *r, struct history *h, struct model *o, size_t first, size_t last,
+		size_t curves);
 void report_free(struct report *r);
 /* page_write: as HTML, with curves of @curves groups and as many devices */
 void page_write(const struct report *r, size_t curves, const char *title, FILE *to);

@@ -24,6 +24,7 @@
 #define LIMITS_EVERY	8
 #define INFO_EVERY	16
 #define KEEP_TASKS	16	/* samples that a task is remembered without being read */
+#define KEEP_MOST	65536	/* with more groups, tasks and devices, for none */
 
 /* More than this part of the IO bytes without a price: the figure is an upper bound. */
 #define UNPRICED_MOST	0.01
@@ -360,7 +361,10 @@ static struct track *find_task(struct members *v, pid_t pid)
 		v->err = no_memory(o);
 		return NULL;
 	}
-	*t->info = info;
+	*t->info = (struct task_info) {
+		.start = info.start, .uid = info.uid, .state = info.state, .policy = info.policy,
+	};
+	memcpy(t->info->comm, info.comm, sizeof(t->info->comm));
 	t->info_at = o->samples;
 	t->stopped = info.stopped;
 	return t;
@@ -802,6 +806,10 @@ int model_sample_from(struct model *o, const struct source *from, uint64_t recor
 	share_out(o, &o->device);
 	note_marks(o);
 	read_looked(o, from);
-	store_sweep(o->store, o->samples, o->samples > KEEP_TASKS ? o->samples - KEEP_TASKS : 0);
+	if (store_size(o->store) > KEEP_MOST)
+		store_sweep(o->store, o->samples, o->samples);
+	else
+		store_sweep(o->store, o->samples,
+			    o->samples > KEEP_TASKS ? o->samples - KEEP_TASKS : 0);
 	return 0;
 }

@@ -44,6 +44,16 @@ enum worth {
 #define HISTORY	128		/* samples that a track remembers */
 
 /**
+ * struct task_info - what is known of a task, as &struct memio_task, whose path takes 4 KiB, has it
+ */
+struct task_info {
+	uint64_t start;
+	uid_t uid;
+	char state, comm[32];
+	int policy;
+};
+
+/**
  * struct track - a group, a task or a device, over time
  * @kind:	which
  * @name:	a group's path, a device's bus name or the key of another line; "" for a task
@@ -105,7 +115,7 @@ struct track {
 	struct memio_limits limits;
 	uint64_t limits_at;
 	bool limited;
-	struct memio_task *info;
+	struct task_info *info;
 	uint64_t info_at;
 	struct track *group;
 	unsigned int depth;

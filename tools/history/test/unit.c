@@ -123,7 +123,7 @@ static void record(const char *path, int from, int to, uint64_t epoch, uint64_t 
 			abort();
 		text.n = 0;
 		bytes_add(&text, head, sizeof(head));
-		if (!past_write(&text, &o, &source, &when) ||
+		if (past_write(&text, &o, &source, &when) ||
 		    log_append(&l, text.data, text.n - LOG_HEAD))
 			abort();
 	}
@@ -825,6 +825,185 @@ static void twice(void)
 	past_free(p);
 }
 
+/* ---- many groups ---- */
+
+size_t __sanitizer_get_current_allocated_bytes(void);
+
+static void add_varint(struct bytes *b, uint64_t n)
+{
+	uint8_t byte;
+
+	do {
+		byte = (n & 0x7f) | (n > 0x7f ? 0x80 : 0);
+		bytes_add(b, &byte, 1);
+		n >>= 7;
+	} while (n);
+}
+
+static void add_numbers(struct bytes *b, const unsigned int *n, size_t count)
+{
+	while (count--)
+		add_varint(b, *n++);
+}
+
+#define ADD(b, ...) \
+	add_numbers(b, (const unsigned int[]) { __VA_ARGS__ }, \
+		    sizeof((const unsigned int[]) { __VA_ARGS__ }) / sizeof(unsigned int))
+
+/*
+ * A sample of @groups groups and @tasks tasks, each with @lines lines: in the @sample-th one, group
+ * N has moved N * @sample bytes. Names and process IDs are from @first on.
+ */
+static void hand_made(struct bytes *b, unsigned int sample, unsigned int groups,
+		      unsigned int tasks, unsigned int lines, unsigned int first)
+{
+	unsigned int i, l;
+	char name[16];
+
+	b->n = LOG_HEAD;
+	add_varint(b, (2000000000ull + sample) * SECOND);
+	add_varint(b, (sample + 1) * SECOND);
+	ADD(b, 1, 1, 1, 1, 'k', 1, 's', 1, 'e', 0, 0, lines);
+	for (l = 0; l < lines; l++) {
+		snprintf(name, sizeof(name), l ? "k%04u" : "total", l);
+		add_varint(b, 5);
+		bytes_add(b, name, 5);
+		add_varint(b, 0);
+	}
+	add_varint(b, groups);
+	for (i = 0; i < groups; i++) {
+		snprintf(name, sizeof(name), i ? "%07u" : "/", first + i);
+		ADD(b, !!i, strlen(name));
+		bytes_add(b, name, strlen(name));
+		ADD(b, 3, 1, lines);
+		/* The root has more than all. */
+		for (l = 0; l < lines; l++)
+			ADD(b, l, 1, l ? 0 : (i ?: 1000000) * sample);
+		ADD(b, 0, 0, 0);
+	}
+	add_varint(b, tasks);
+	for (i = 0; i < tasks; i++) {
+		ADD(b, 0, first + i, 1, 0, 'R', 0, 0, 1, 1, 't', lines);
+		for (l = 0; l < lines; l++)
+			ADD(b, l, 1, l ? 0 : sample);
+	}
+}
+
+static void bounds(void)
+{
+	static const struct {
+		const char *what;
+		unsigned int groups, tasks, lines;
+		bool fits;
+	} rows[] = {
+		{ "38,000 groups", 38000, 0, 1, true },
+		{ "39,000 groups", 39000, 0, 1, false },
+		{ "38,000 tasks", 1, 38000, 1, true },
+		{ "39,000 tasks", 1, 39000, 1, false },
+		{ "400 groups of 1,000 lines", 400, 0, 1000, true },
+		{ "430 groups of 1,000 lines", 430, 0, 1000, false },
+	};
+	struct past *p = past_new();
+	const struct source from = past_source(p);
+	struct bytes b = { 0 }, again = { 0 };
+	struct model o;
+	unsigned int i, sample;
+
+	for (i = 0; i < N(rows); i++) {
+		const size_t before = __sanitizer_get_current_allocated_bytes();
+		size_t most = 0, is;
+		bool fits = true;
+		int wrote = -EFBIG;
+
+		if (model_init(&o))
+			abort();
+		o.want_tasks = o.want_idle = true;
+		/* Tasks are other ones each time, and the model remembers tasks. */
+		for (sample = 1; sample < 5 && fits; sample++) {
+			hand_made(&b, sample, rows[i].groups, rows[i].tasks, rows[i].lines,
+				  sample * 100000);
+			fits = past_read(p, b.data + LOG_HEAD, b.n - LOG_HEAD);
+			if (fits && model_sample_from(&o, &from, SECOND))
+				abort();
+			is = __sanitizer_get_current_allocated_bytes() - before;
+			most = is > most ? is : most;
+		}
+		if (fits) {
+			again.n = 0;
+			wrote = past_write(&again, &o, &from, past_instant(p));
+			o.root->now.n += 1 << 20;
+			if (wrote || past_write(&again, &o, &from, past_instant(p)) != -EFBIG)
+				fits = false;
+			o.root->now.n -= 1 << 20;
+		}
+		check(fits == rows[i].fits, "a sample of %s is %s", rows[i].what,
+		      rows[i].fits ? "read, and written" : "neither");
+		check(most < 3 * PAST_MOST, "... and takes no more than is said: %zu MiB",
+		      most >> 20);
+		model_free(&o);
+	}
+	free(b.data);
+	free(again.data);
+	past_free(p);
+}
+
+/* More groups than have curves: those of the largest are drawn. */
+static void many_rows(void)
+{
+	static const unsigned int groups = CURVES_MOST + 1000;
+	static struct report r;
+	struct bytes b = { 0 };
+	struct history h;
+	struct model o;
+	struct log l;
+	size_t i, curves = 0;
+	double all = 0;
+
+	if (!log_open(&l, file_of("rows"), 1 << 24, 0))
+		abort();
+	bytes_add(&b, good, LOG_HEAD);
+	for (i = 1; i < 5; i++) {
+		hand_made(&b, i, groups, 0, 1, 0);
+		if (log_append(&l, b.data, b.n - LOG_HEAD))
+			abort();
+	}
+	log_close(&l);
+	if (!history_open(&h, file_of("rows")) || model_init(&o) ||
+	    !report_add(&r, &h, &o, 0, 3, 7))
+		abort();
+	for (i = 0; i < r.n; i++)
+		curves += !!r.row[i]->curve;
+	check(r.n == groups && curves == 7 && r.samples == 3 && r.row[6]->curve,
+	      "of %zu groups the largest have curves: %zu", r.n, curves);
+	for (i = 0; i < SLOTS; i++)
+		all += r.row[1]->curve[FIG_TO][i];
+	near("... the curve has all of it, once", all, 3. * (groups - 1), 1);
+	near("... as the sums have", r.row[1]->bytes[FIG_TO], 3. * (groups - 1), 1);
+	report_free(&r);
+	history_close(&h);
+
+	/* Others in each sample, and more of them than a report takes */
+	if (!log_open(&l, file_of("rows2"), 1 << 24, 0))
+		abort();
+	for (i = 0; i < 4; i++) {
+		hand_made(&b, i, 37000, 0, 1, 100000 * i);
+		if (log_append(&l, b.data, b.n - LOG_HEAD))
+			abort();
+	}
+	log_close(&l);
+	free(b.data);
+	memset(&r, 0, sizeof(r));
+	quiet(true);
+	if (!history_open(&h, file_of("rows2")) || !report_add(&r, &h, &o, 0, 3, 0))
+		abort();
+	quiet(false);
+	check(r.n == ROWS_MOST && strstr(r.lost, "more than 100000 groups and devices"),
+	      "more groups than a report takes are left out: %s", r.lost);
+	report_free(&r);
+	history_close(&h);
+	model_free(&o);
+}
+
 /* ---- times ---- */
 
 static void time_is(const char *text, const char *base, enum moment_side side, const char *wanted)
@@ -896,7 +1075,7 @@ static void sums(void)
 	int i;
 
 	if (!history_open(&h, file_of("d")) || model_init(&o) ||
-	    !report_add(&r, &h, &o, 0, SAMPLES - 1))
+	    !report_add(&r, &h, &o, 0, SAMPLES - 1, 12))
 		abort();
 	near("the machine's bytes", row(&r, "/")->bytes[FIG_FROM], 3. * moved(4), 1);
 	near("a group's", row(&r, "/a/x")->bytes[FIG_READ], 2. * moved(4), 1);
@@ -942,6 +1121,8 @@ int main(int argc, char **argv)
 	too_large();
 	twice();
 	sums();
+	many_rows();
+	bounds();
 	nonsense(argc > 2 ? strtoull(argv[2], NULL, 10) : 1);
 	return failed > 0;
 }
