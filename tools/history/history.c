@@ -16,23 +16,27 @@
 
 #define PROGRESS_BYTES	(32u << 20)
 
-/* A file of samples; -1 after a complaint, -2: there is none of that name */
-static int open_file(const char *path, bool older)
+#define NAME_ROOM	4200
+#define NOT_REGULAR		1000	/* no regular file */
+#define TRIES		8	/* to open the files, while memio record renames them */
+
+/* A file of samples; or a negative error */
+static int open_file(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat st;
+	int err;
 
-	if (fd < 0 && errno == ENOENT && older)
-		return -2;
-	if (fd < 0 || fstat(fd, &st)) {
-		complain_errno("%s", path);
-		return -1;
-	}
-	if (S_ISREG(st.st_mode))
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (!S_ISREG(st.st_mode))
+		err = -NOT_REGULAR;
+	else
 		return fd;
-	complain("%s: not a regular file", path);
 	close(fd);
-	return -1;
+	return err;
 }
 
 static bool same_file(int a, int b)
@@ -42,38 +46,96 @@ static bool same_file(int a, int b)
 	return !fstat(a, &x) && !fstat(b, &y) && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
 }
 
-/* PATH, PATH.1 and so on, then the other way round */
-static bool open_files(struct history *h, const char *path)
+static const char *file_name(const char *path, unsigned int n, char name[NAME_ROOM])
 {
-	char name[4200];
+	snprintf(name, NAME_ROOM, n ? "%s.%u" : "%s", path, n);
+	return name;
+}
+
+static void say_file(const char *path, unsigned int n, int err)
+{
+	char name[NAME_ROOM];
+
+	complain("%s: %s", file_name(path, n, name),
+		 err == -NOT_REGULAR ? "not a regular file" : strerror(-err));
+}
+
+static void close_files(struct history *h)
+{
+	while (h->files)
+		if (h->part[--h->files].fd >= 0)
+			close(h->part[h->files].fd);
+}
+
+static bool add_file(struct history *h, int fd, unsigned int n)
+{
+	struct part *more = realloc(h->part, (h->files + 1) * sizeof(*more));
+
+	if (!more) {
+		complain("no memory");
+		return false;
+	}
+	h->part = more;
+	h->part[h->files++] = (struct part) { .fd = fd, .n = n };
+	return true;
+}
+
+/* PATH, PATH.1 and so on. @begin_again: memio record has put another file to PATH meanwhile. */
+static bool try_files(struct history *h, const char *path, bool *begin_again)
+{
+	char name[NAME_ROOM];
+	bool gap = false;
+	struct stat is, was;
 	unsigned int n;
 	int fd;
 
 	for (n = 0; n <= LOG_KEEP_MOST; n++) {
-		int *more = realloc(h->fd, (h->files + 1) * sizeof(*h->fd));
-
-		if (!more) {
-			complain("no memory");
-			return false;
+		fd = open_file(file_name(path, n, name));
+		if (fd == -ENOENT) {
+			/* Files are renamed one by one: the one of this name may be the next. */
+			if (gap)
+				break;
+			gap = true;
+			continue;
 		}
-		h->fd = more;
-		snprintf(name, sizeof(name), n ? "%s.%u" : "%s", path, n);
-		fd = open_file(name, n);
-		if (fd == -2)
-			break;
-		if (fd < 0)
-			return false;
+		gap = false;
 		/* It was renamed between two looks. */
-		if (h->files && same_file(fd, h->fd[h->files - 1])) {
+		if (h->files && fd >= 0 && same_file(fd, h->part[h->files - 1].fd)) {
 			close(fd);
 			continue;
 		}
-		h->fd[h->files++] = fd;
+		if (!add_file(h, fd, n)) {
+			if (fd >= 0)
+				close(fd);
+			return false;
+		}
+	}
+	*begin_again = h->files && !stat(path, &is) &&
+		       (h->part[0].n || (h->part[0].fd >= 0 && !fstat(h->part[0].fd, &was) &&
+					 (is.st_ino != was.st_ino || is.st_dev != was.st_dev)));
+	return true;
+}
+
+/* All files, the oldest first. One that can't be read has an error for a descriptor. */
+static bool open_files(struct history *h, const char *path)
+{
+	bool begin_again = true;
+	unsigned int n;
+
+	for (n = 0; n < TRIES && begin_again; n++) {
+		close_files(h);
+		if (!try_files(h, path, &begin_again))
+			return false;
+	}
+	if (!h->files || (!h->part[0].n && h->part[0].fd < 0)) {
+		say_file(path, 0, h->files ? h->part[0].fd : -ENOENT);
+		return false;
 	}
 	for (n = 0; n < h->files / 2; n++) {
-		fd = h->fd[n];
-		h->fd[n] = h->fd[h->files - 1 - n];
-		h->fd[h->files - 1 - n] = fd;
+		const struct part part = h->part[n];
+
+		h->part[n] = h->part[h->files - 1 - n];
+		h->part[h->files - 1 - n] = part;
 	}
 	return true;
 }
@@ -133,9 +195,12 @@ const char *history_lost(const struct history *h, char *text, size_t size)
 		n += snprintf(text + n, size - n, "%sthe last record is incomplete (%llu bytes)",
 			      n ? "; " : "", (unsigned long long)s->torn);
 	if (s->other && n < size)
-		snprintf(text + n, size - n, "%s%llu record%s of another version of memio",
+		n += snprintf(text + n, size - n, "%s%llu record%s of another version of memio",
 			 n ? "; " : "", (unsigned long long)s->other,
 			 s->other == 1 ? " is" : "s are");
+	if (h->unread && n < size)
+		snprintf(text + n, size - n, "%s%u file%s of the recording cannot be read",
+			 n ? "; " : "", h->unread, h->unread == 1 ? "" : "s");
 	return text;
 }
 
@@ -148,17 +213,26 @@ static bool list_samples(struct history *h, const char *path)
 	int err;
 
 	for (i = 0; i < h->files; i++)
-		all += fstat(h->fd[i], &st) ? 0 : st.st_size;
+		all += h->part[i].fd < 0 || fstat(h->part[i].fd, &st) ? 0 : st.st_size;
 	progress_begin(&l.progress, all / PROGRESS_BYTES, all < 2 * PROGRESS_BYTES, false);
 	for (i = 0; i < h->files; i++) {
 		struct log_scan scan;
 
 		l.file = i;
-		err = log_read(h->fd[i], &scan, note_record, &l);
-		if (err || l.no_memory) {
+		scan = (struct log_scan) { .lost = true };
+		err = h->part[i].fd;
+		if (err >= 0)
+			err = log_read(h->part[i].fd, &scan, note_record, &l);
+		if (l.no_memory || err == -ENOMEM) {
 			progress_end(&l.progress);
-			complain("%s: %s", path, strerror(err ? -err : ENOMEM));
+			complain("no memory");
 			return false;
+		}
+		/* The other files have their samples all the same. */
+		if (err) {
+			progress_end(&l.progress);
+			say_file(path, h->part[i].n, err);
+			h->unread++;
 		}
 		/* What the end of a file lost, the next sample is told, whichever file has it. */
 		l.lost |= scan.lost;
@@ -197,9 +271,8 @@ bool history_open(struct history *h, const char *path)
 
 void history_close(struct history *h)
 {
-	while (h->files)
-		close(h->fd[--h->files]);
-	free(h->fd);
+	close_files(h);
+	free(h->part);
 	free(h->moment);
 	free(h->text);
 	past_free(h->past);
@@ -231,7 +304,7 @@ bool history_load(struct history *h, size_t i)
 		h->text = more;
 		h->text_room = m->size;
 	}
-	if (log_fetch(h->fd[m->file], m->at, h->text, m->size) &&
+	if (log_fetch(h->part[m->file].fd, m->at, h->text, m->size) &&
 	    past_read(h->past, h->text, m->size))
 		return true;
 	complain("the recording was changed meanwhile");

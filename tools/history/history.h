@@ -20,15 +20,26 @@ struct moment {
 };
 
 /**
+ * struct part - a file of a recording
+ * @fd:		it; or a negative error: it can't be read
+ * @n:		the number in its name; 0: it has none
+ */
+struct part {
+	int fd;
+	unsigned int n;
+};
+
+/**
  * struct history - a recording
- * @fd:		its files, the oldest first
+ * @part:	its files, the oldest first
  * @moment:	its samples, in order
  * @scan:	what all its files have
+ * @unread:	files that can't be read, or not to their ends
  * @current:	the sample that the model had last; @n: none
  */
 struct history {
-	int *fd;
-	unsigned int files;
+	struct part *part;
+	unsigned int files, unread;
 	struct moment *moment;
 	size_t n, room, current;
 	struct log_scan scan;

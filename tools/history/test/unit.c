@@ -680,6 +680,64 @@ static void lost_at_end(void)
 	}
 }
 
+/* ---- files that are not there, or can't be read ---- */
+
+static size_t samples_of(const char *path, struct history *h, char *text, size_t size)
+{
+	size_t n = 0;
+
+	*text = '\0';
+	quiet(true);
+	if (history_open(h, path)) {
+		n = h->n;
+		history_lost(h, text, size);
+	}
+	quiet(false);
+	return n;
+}
+
+static void unread_files(void)
+{
+	struct history h;
+	char path[4200], text[256];
+	int i;
+
+	snprintf(path, sizeof(path), "%s", file_of("u"));
+	for (i = 0; i < 4; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), i ? "u.%d" : "u", i);
+		put_bytes(file_of(name), good + ends[3 - i], ends[4 - i] - ends[3 - i]);
+	}
+	check(samples_of(path, &h, text, sizeof(text)) == 4 && !*text, "four files");
+	history_close(&h);
+
+	/* A recorder renames files one by one, the oldest first; then there is another FILE. */
+	if (rename(file_of("u.3"), file_of("u.4")))
+		abort();
+	check(samples_of(path, &h, text, sizeof(text)) == 4 && !*text, "... while the oldest is renamed");
+	history_close(&h);
+	if (rename(file_of("u.2"), file_of("u.3")) || rename(file_of("u.1"), file_of("u.2")))
+		abort();
+	check(samples_of(path, &h, text, sizeof(text)) == 4 && !*text, "... and the next ones");
+	history_close(&h);
+	if (rename(file_of("u"), file_of("u.1")))
+		abort();
+	check(samples_of(path, &h, text, sizeof(text)) == 4 && !*text, "... and FILE");
+	history_close(&h);
+
+	unlink(file_of("u.2"));
+	mkdir(file_of("u.2"), 0755);
+	check(samples_of(path, &h, text, sizeof(text)) == 3 && !h.moment[1].lost &&
+	      h.moment[2].lost, "one that can't be read does not hide the others");
+	check(!strcmp(text, "1 file of the recording cannot be read"), "... and is said: %s", text);
+	history_close(&h);
+	rmdir(file_of("u.2"));
+	mkdir(file_of("u"), 0755);
+	check(!samples_of(path, &h, text, sizeof(text)), "FILE that can't be read is a failure");
+	rmdir(file_of("u"));
+}
+
 /* ---- a sample that no file can have ---- */
 
 static void too_large(void)
@@ -1118,6 +1176,7 @@ int main(int argc, char **argv)
 	always_there();
 	many_heads();
 	lost_at_end();
+	unread_files();
 	too_large();
 	twice();
 	sums();
