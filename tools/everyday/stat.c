@@ -244,10 +244,7 @@ static bool wait_until_ns(struct counting *c, struct own_group *g, uint64_t unti
 			if (own_group_wait(g, next - now, status))
 				return false;
 		} else {
-			const struct timespec t = { (next - now) / 1000000000,
-						    (next - now) % 1000000000 };
-
-			nanosleep(&t, NULL);
+			interrupts_wait(next);
 		}
 		if (!c->interval_ns)
 			remember(c);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../everyday/everyday.h"
+#include "clock.h"
 #include "interrupt.h"
 #include "metrics.h"
 #include "number.h"
@@ -102,8 +103,6 @@ out:
 
 static int write_textfiles(struct metrics *x, const struct settings *set)
 {
-	const struct timespec pause = { set->interval_ms / 1000,
-					set->interval_ms % 1000 * 1000000 };
 	int status;
 
 	interrupts_catch();
@@ -111,8 +110,7 @@ static int write_textfiles(struct metrics *x, const struct settings *set)
 		status = write_textfile(x, set->textfile);
 		if (status != STATUS_OK || !set->interval_ms)
 			break;
-		if (!interrupted)
-			nanosleep(&pause, NULL);
+		interrupts_wait(clock_ns(CLOCK_MONOTONIC) + set->interval_ms * 1000000ull);
 	} while (!interrupted);
 	/* Series of a file that stays would be as of now for ever. */
 	if (set->interval_ms)

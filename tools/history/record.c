@@ -219,15 +219,12 @@ static int take_sample(struct recording *r)
 static void wait_for_next(struct recording *r)
 {
 	const uint64_t now = clock_ns(CLOCK_MONOTONIC), step = r->interval_ms * 1000000ull;
-	struct timespec t;
 
 	r->due_ns += step;
 	/* A machine that is late does not hurry afterwards. */
 	if (r->due_ns <= now)
 		r->due_ns = now + step;
-	t = (struct timespec) { r->due_ns / 1000000000, r->due_ns % 1000000000 };
-	while (!interrupted && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
-		;
+	interrupts_wait(r->due_ns);
 }
 
 static int go_round(struct recording *r)

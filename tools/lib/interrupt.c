@@ -2,10 +2,12 @@
 /*
  * Interruptions, see interrupt.h
  */
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 
+#include "clock.h"
 #include "interrupt.h"
 
 volatile sig_atomic_t interrupted;
@@ -15,9 +17,10 @@ static void note(int sig)
 	interrupted = sig;
 }
 
+static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+
 void interrupts_to(void (*handler)(int sig))
 {
-	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
 	struct sigaction act = { .sa_handler = handler }, was;
 	size_t i;
 
@@ -29,6 +32,26 @@ void interrupts_to(void (*handler)(int sig))
 void interrupts_catch(void)
 {
 	interrupts_to(note);
+}
+
+void interrupts_wait(uint64_t until_ns)
+{
+	sigset_t these, was;
+	uint64_t now;
+	size_t i;
+
+	sigemptyset(&these);
+	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaddset(&these, signals[i]);
+	/* One that comes between the look and the wait would be waited for in vain. */
+	sigprocmask(SIG_BLOCK, &these, &was);
+	while (!interrupted && (now = clock_ns(CLOCK_MONOTONIC)) < until_ns) {
+		const uint64_t left = until_ns - now;
+		const struct timespec t = { left / 1000000000, left % 1000000000 };
+
+		ppoll(NULL, 0, &t, &was);
+	}
+	sigprocmask(SIG_SETMASK, &was, NULL);
 }
 
 void interrupts_end(void)

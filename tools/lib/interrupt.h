@@ -6,6 +6,7 @@
 #define MEMIO_INTERRUPT_H
 
 #include <signal.h>
+#include <stdint.h>
 
 /* The one that came; 0: none */
 extern volatile sig_atomic_t interrupted;
@@ -14,6 +15,8 @@ extern volatile sig_atomic_t interrupted;
 void interrupts_to(void (*handler)(int sig));
 /* interrupts_catch: from now on @interrupted has it */
 void interrupts_catch(void);
+/* interrupts_wait: until @until_ns by CLOCK_MONOTONIC, or until one comes, whenever it does */
+void interrupts_wait(uint64_t until_ns);
 /* interrupts_end: the process, by the signal that came, as a shell expects it; if one did */
 void interrupts_end(void);
 
