@@ -242,8 +242,9 @@ static int take_file(const struct log *l, const char *name, mode_t mode, struct 
 			 st->st_uid);
 		goto failed;
 	}
-	/* The second look: a writer that ends its file may have renamed it meanwhile. */
-	if (!flock(fd, LOCK_EX | LOCK_NB) && !fstatat(l->dir, name, &named, AT_SYMLINK_NOFOLLOW) &&
+	/* The second look: a writer that ends may have written it meanwhile, or renamed it. */
+	if (!flock(fd, LOCK_EX | LOCK_NB) && !fstat(fd, st) &&
+	    !fstatat(l->dir, name, &named, AT_SYMLINK_NOFOLLOW) &&
 	    named.st_ino == st->st_ino && named.st_dev == st->st_dev)
 		return fd;
 	complain("%s: another memio record writes it; give another name", l->path);

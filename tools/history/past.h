@@ -48,7 +48,7 @@ struct instant {
  * Return: 0, -ENOMEM, or -EFBIG: it would take more than PAST_MOST
  */
 int past_write(struct bytes *to, const struct model *o, const struct source *from,
-		const struct instant *when);
+	       const struct instant *when);
 /* past_when: the beginning of a record's text; false: it makes no sense */
 bool past_when(const uint8_t *text, size_t size, struct instant *when);
 

@@ -171,7 +171,8 @@ static bool is_recording(const struct history *h, const char *output)
 	if (stat(output, &out))
 		return false;
 	for (i = 0; i < h->files; i++)
-		if (h->part[i].fd >= 0 && !fstat(h->part[i].fd, &in) && in.st_ino == out.st_ino && in.st_dev == out.st_dev)
+		if (h->part[i].fd >= 0 && !fstat(h->part[i].fd, &in) && in.st_ino == out.st_ino &&
+		    in.st_dev == out.st_dev)
 			return true;
 	return false;
 }
