@@ -10,7 +10,7 @@
  *					is not the leader does the exec
  *	life leader DISK N		N reads in each of two threads, of which the leader
  *					ends first
- *	life forks DISK SECONDS WORKERS	children that read once, every second one by a thread
+ *	life forks DISK N WORKERS	N children that read once, every second one by a thread
  *					that ends first, and exit, one after the
  *					other in each worker; prints how many
  *	life stream DISK SECONDS THREADS
@@ -273,14 +273,14 @@ static bool read_by_thread(void *to)
 	return read;
 }
 
-static unsigned long fork_until(void)
+static unsigned long fork_each(unsigned long children)
 {
 	void *to = buffer();
 	unsigned long n;
 	int status;
 	pid_t pid;
 
-	for (n = 0; now() < until; n++) {
+	for (n = 0; n < children; n++) {
 		pid = fork();
 		if (pid < 0)
 			err(1, "fork");
@@ -292,7 +292,7 @@ static unsigned long fork_until(void)
 	return n;
 }
 
-static void forks(long workers)
+static void forks(long children, long workers)
 {
 	unsigned long *n, sum = 0;
 	int status = 0, failed = 0;
@@ -307,7 +307,7 @@ static void forks(long workers)
 		case -1:
 			err(1, "fork");
 		case 0:
-			n[i] = fork_until();
+			n[i] = fork_each((children + i) / workers);
 			_exit(0);
 		}
 	}
@@ -673,7 +673,7 @@ int main(int argc, char **argv)
 		start(outlive, NULL);
 		pthread_exit(NULL);
 	} else if (!strcmp(what, "forks")) {
-		forks(more);
+		forks(number, more);
 	} else if (!strcmp(what, "stream") || !strcmp(what, "lasting")) {
 		stream(more, !strcmp(what, "lasting"));
 	} else if (!strcmp(what, "waiting")) {
