@@ -24,7 +24,8 @@ static const struct command_option options[] = {
 	  .help = "Give the command this weight, 1 to 10000, where groups divide "
 		  "what guarantees leave." },
 	{ .id = OPT_PARENT, .name = "parent", .value = "GROUP", .completes = COMPLETES_GROUP,
-	  .help = "Make the command's group below this one (default: systemd's choice, or the root)." },
+	  .help = "Make the command's group below this one (default: systemd's choice, or the "
+		  "root)." },
 	{ .id = 'o', .name = "output", .value = "FILE", .completes = COMPLETES_FILE,
 	  .help = "Print the summary to this file, instead of standard error." },
 	{ .id = OPT_JSON, .name = "json", .help = "Print the summary as JSON." },

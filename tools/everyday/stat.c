@@ -39,7 +39,8 @@ static const struct command_option options[] = {
 	{ .id = OPT_DEVICE, .name = "device", .value = "DEVICE", .completes = COMPLETES_DEVICE,
 	  .help = "Count this device: an interface, a disk or a bus name. May be repeated." },
 	{ .id = OPT_PARENT, .name = "parent", .value = "GROUP", .completes = COMPLETES_GROUP,
-	  .help = "Make the group for COMMAND below this one (default: systemd's choice, or the root)." },
+	  .help = "Make the group for COMMAND below this one (default: systemd's choice, or the "
+		  "root)." },
 	BACKEND_OPTION,
 	{ .id = 'o', .name = "output", .value = "FILE", .completes = COMPLETES_FILE,
 	  .help = "Print to this file. The default is standard output, and standard error with "
