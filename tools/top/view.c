@@ -663,7 +663,9 @@ static unsigned int row_name_text(const struct view *v, const struct track *t, c
 			mark = v->ascii ? "+ " : "\u25b8 ";
 		depth = t->depth;
 		name = *t->label ? t->label : depth ? last_of(t->name) : t->name;
-		length = strnlen(name, size - 8);
+		length = strlen(name);
+		if (length > size - 8)
+			length = size - 8;
 		memcpy(stpcpy(text, mark), name, length);
 		text[strlen(mark) + length] = '\0';
 		return 2 * depth;
