@@ -20,14 +20,6 @@
 
 /* everyday_open: a reader, as of memio_open_backend(); NULL after a complaint, with *@status */
 struct memio *everyday_open(const char *backend, int *status);
-/* The option --backend; its id is above those of the commands */
-#define OPT_BACKEND	900
-#define BACKEND_OPTION	\
-	{ .id = OPT_BACKEND, .name = "backend", .value = "WHICH", \
-	  .completes = COMPLETES_WORDS, .words = "auto kernel bpf", \
-	  .help = "Take figures from the files of a kernel with memio (kernel), or count IO " \
-		  "bytes by BPF programs, which need root (bpf). The default, auto, takes " \
-		  "the kernel's if they are there." }
 /*
  * everyday_backend: *@backend is the value of --backend among the arguments of the command that
  * runs, or NULL. False: this is the command's end, as options_get() has it

@@ -45,7 +45,7 @@ struct recording {
 	uint64_t epoch, due_ns, synced_ns, done, bytes, large;
 };
 
-enum { OPT_SIZE = 256, OPT_KEEP, OPT_TASKS, OPT_BACKEND, OPT_ROOT };
+enum { OPT_SIZE = 256, OPT_KEEP, OPT_TASKS, OPT_ROOT };
 
 static const struct command_option option_rows[] = {
 	{ 'I', "interval", "MS",
@@ -64,11 +64,7 @@ static const struct command_option option_rows[] = {
 	{ OPT_KEEP, "keep", "N",
 	  .help = "Keep N older files, 0 to 1000; FILE.1 is the newest of them. The default is "
 		  "7." },
-	{ OPT_BACKEND, "backend", "WHICH",
-	  .help = "Take figures from the files of a kernel with memio (kernel), or count IO "
-		  "bytes by BPF programs, which need root (bpf). The default, auto, takes "
-		  "the kernel's files if they are there.",
-	  .completes = COMPLETES_WORDS, .words = "auto kernel bpf" },
+	BACKEND_OPTION,
 	{ OPT_ROOT, "root", "DIR",
 	  .help = "Read DIR/proc and DIR/sys instead of /proc and /sys, as memio top does.",
 	  .completes = COMPLETES_FILE },

@@ -61,6 +61,15 @@ struct command_option {
 	const char *hint;
 };
 
+/* The option --backend of all commands that have figures; its id is above those of their own */
+#define OPT_BACKEND	900
+#define BACKEND_OPTION	\
+	{ .id = OPT_BACKEND, .name = "backend", .value = "WHICH", \
+	  .completes = COMPLETES_WORDS, .words = "auto kernel bpf", \
+	  .help = "Take figures from the files of a kernel with memio (kernel), or count IO " \
+		  "bytes by BPF programs, which need root (bpf). The default, auto, takes " \
+		  "the kernel's files if they are there." }
+
 /**
  * struct subcommand - the word that follows the command
  * @name:	it

@@ -156,15 +156,11 @@ static int run_live(struct feed *f, struct settings *set, struct model *o)
 
 /* ---- options ---- */
 
-enum { OPT_BESIDE = OPT_SETTINGS_END, OPT_ROOT, OPT_BACKEND };
+enum { OPT_BESIDE = OPT_SETTINGS_END, OPT_ROOT };
 
 static const struct command_option option_rows[] = {
 	SETTINGS_OPTIONS("Time between samples, 50 to 3600000; the default is 1000."),
-	{ OPT_BACKEND, "backend", "WHICH",
-	  .help = "Take figures from the files of a kernel with memio (kernel), or count IO "
-			"bytes by BPF programs, which need root (bpf). The default, auto, takes "
-			"the kernel's if they are there.",
-	  .completes = COMPLETES_WORDS, .words = "auto kernel bpf" },
+	BACKEND_OPTION,
 	{ OPT_BESIDE, "beside", "FILE",
 	  .help = "Show another account of the devices beside memio's: columns of devices have "
 			"the memory bytes that FILE tells of, and the devices stand below "
