@@ -259,6 +259,20 @@ u64 memio_pool_forgive(struct memio_pool *pool)
 
 /* ---- text ---- */
 
+/* What memio.limit says of a line that is held in part (limit.c) */
+static const char *const except_names[] = { "cpu", "io", "classes" };
+
+/* Words that the file has there, one at least; they are cut apart. */
+static bool is_except(char *words)
+{
+	char *word;
+
+	while ((word = strsep(&words, ",")))
+		if (match_string(except_names, ARRAY_SIZE(except_names), word) < 0)
+			return false;
+	return true;
+}
+
 /* A plain decimal, or "max". */
 static int parse_rate(const char *text, u64 *rate)
 {
@@ -281,7 +295,7 @@ static int parse_rate(const char *text, u64 *rate)
 /**
  * memio_limit_parse - read a line that was written to memio.limit
  * @text:	"KEY bps=N rbps=N wbps=N", at least one of them, in any order; it is cut
- *		to pieces. "except=..." is passed over
+ *		to pieces. "except=" with words of the file is passed over
  * @line:	the result
  *
  * Context: any.
@@ -305,8 +319,11 @@ int memio_limit_parse(char *text, struct memio_limit_text *line)
 			return -EINVAL;
 		*value++ = '\0';
 		/* What the file says of a line that is written back as it was read */
-		if (!strcmp(word, "except"))
+		if (!strcmp(word, "except")) {
+			if (!is_except(value))
+				return -EINVAL;
 			continue;
+		}
 		way = match_string(way_names, MEMIO_WAYS, word);
 		if (way < 0 || line->set & BIT(way))
 			return -EINVAL;

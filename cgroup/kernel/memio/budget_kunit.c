@@ -508,6 +508,9 @@ static void parses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, parse("total bps=5 except=cpu,classes", &line), 0);
 	KUNIT_EXPECT_EQ(test, line.rate[MEMIO_BPS], 5);
 	KUNIT_EXPECT_EQ(test, parse("total except=cpu", &line), -EINVAL);
+	KUNIT_EXPECT_EQ(test, parse("total bps=5 except=nothing", &line), -EINVAL);
+	KUNIT_EXPECT_EQ(test, parse("total bps=5 except=cpu,", &line), -EINVAL);
+	KUNIT_EXPECT_EQ(test, parse("total bps=5 except=", &line), -EINVAL);
 	KUNIT_EXPECT_EQ(test, parse("io bps=1125899906842624", &line), 0);
 	KUNIT_EXPECT_EQ(test, line.rate[MEMIO_BPS], MEMIO_RATE_MAX);
 }

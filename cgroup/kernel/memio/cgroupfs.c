@@ -14,10 +14,13 @@
  *	memio.stat, on the root as well:
  *
  *	0000:00:03.0 io_to=66 io_from=268435456 mem_read=66 mem_write=134217728 unpriced=0
- *		unpriced_to=0 unpriced_from=0
- *	cpu mem_read=73400320 mem_write=2097152 valid=1
+ *		unpriced_to=0 unpriced_from=0 mem_read_min=0 mem_read_max=128
+ *		mem_write_min=133000000 mem_write_max=135000000
+ *	cpu mem_read=73400320 mem_write=2097152 valid=1 mem_read_min=73400320
+ *		mem_read_max=73400320 mem_write_min=0 mem_write_max=73400320
  *	total io_to=66 io_from=268435456 mem_read=73400386 mem_write=136314880 unpriced=0
- *		unpriced_to=0 unpriced_from=0
+ *		unpriced_to=0 unpriced_from=0 mem_read_min=73400320
+ *		mem_read_max=73400448 mem_write_min=133000000 mem_write_max=208400320
  *
  * (each in one line). Bytes since the group was made; rates are the reader's. On the root, a
  * device's line has its own total, and what no owner has claimed: packets that
@@ -25,6 +28,8 @@
  * what the CPUs read for tasks, those for kernel threads, interrupts and the idle loop
  * (cpu.c). Lines of CPUs are there only while that is counted. The line "total" is the sum of all
  * lines above it, and of what CPUs read while it was counted, so that it never goes back.
+ *
+ * What memory bytes are at least and at most is said in bounds.c.
  */
 
 #include <linux/cgroup.h>
@@ -58,7 +63,7 @@ static void make_meter_percpu(struct memio_group_meter *m, struct mem_cgroup *me
 	if (!percpu)
 		return;
 	for_each_possible_cpu(cpu)
-		memio_meter_init(per_cpu_ptr(percpu, cpu));
+		memio_meter_init(per_cpu_ptr(percpu, cpu), MEMIO_METER_GROUP);
 	/* Pairs with the acquire in those who add and read: they are initialised. */
 	smp_store_release(&m->percpu, percpu);
 }
@@ -103,7 +108,7 @@ static struct memio_group_meter *meter_at(struct memio_cgroup *g, struct memio_g
 	set_active_memcg(old);
 	if (!m)
 		return NULL;
-	memio_meter_init(&m->shared);
+	memio_meter_init(&m->shared, MEMIO_METER_GROUP);
 	there = cmpxchg(at, NULL, m);
 	if (there) {
 		kfree(m);
@@ -150,6 +155,8 @@ int memio_cgroup_init(struct memio_cgroup *g)
 	g->weight = MEMIO_WEIGHT_DEFAULT;
 	INIT_WORK(&g->make, make_percpu);
 	memio_pressure_init(&g->pressure);
+	/* It may lie where another one was. */
+	memio_limit_changed();
 	/* Not a hard one: it takes sleeping locks of kernfs. */
 	init_irq_work(&g->notify, notify_fn);
 	/* Not later: it is charged with the run queue's lock. */
@@ -295,6 +302,17 @@ void memio_cgroup_read(struct memio_cgroup *g, bool local, struct memio_device *
 }
 
 /**
+ * memio_show_bounds - print the bounds of memory bytes
+ * @m:	where
+ * @b:	the sums
+ */
+void memio_show_bounds(struct seq_file *m, const struct memio_bytes *b)
+{
+	seq_printf(m, " mem_read_min=%llu mem_read_max=%llu mem_write_min=%llu mem_write_max=%llu",
+		   b->read_min, b->read_max, b->write_min, b->write_max);
+}
+
+/**
  * memio_show_bytes - print the common fields of a line
  * @m:	where
  * @b:	the sums
@@ -304,6 +322,22 @@ void memio_show_bytes(struct seq_file *m, const struct memio_bytes *b)
 	seq_printf(m, " io_to=%llu io_from=%llu mem_read=%llu mem_write=%llu unpriced=%llu",
 		   b->to, b->from, b->read, b->write, memio_unpriced(b));
 	seq_printf(m, " unpriced_to=%llu unpriced_from=%llu", b->unpriced_to, b->unpriced_from);
+	memio_show_bounds(m, b);
+}
+
+/**
+ * memio_cpu_bounds - the bounds of what CPUs moved
+ * @b:	what they read and wrote
+ *
+ * What they read was counted. What was written back is shared out by that: who reads may have
+ * written nothing, or each line.
+ */
+void memio_cpu_bounds(struct memio_bytes *b)
+{
+	b->read_min = b->read;
+	b->read_max = b->read;
+	b->write_min = 0;
+	b->write_max = max(b->read, b->write);
 }
 
 /* What CPUs read: for tasks, and on the root for nobody. */
@@ -319,21 +353,28 @@ static void show_cpu(struct seq_file *sf, struct memio_cgroup *g, bool local,
 	struct memio_bytes b = {};
 
 	read_cpu(g, local, &b);
+	memio_cpu_bounds(&b);
 	memio_bytes_add(total, &b);
-	if (shown)
-		seq_printf(sf, "cpu mem_read=%llu mem_write=%llu valid=%d\n", b.read, b.write,
+	if (shown) {
+		seq_printf(sf, "cpu mem_read=%llu mem_write=%llu valid=%d", b.read, b.write,
 			   memio_cpu_valid());
+		memio_show_bounds(sf, &b);
+		seq_putc(sf, '\n');
+	}
 	if (g != &memio_root || local)
 		return;
 	for (int i = 0; i < MEMIO_CPU_LINES; i++) {
 		struct memio_cpu_bytes line = {};
 
 		memio_cpu_lines(i, &line);
-		total->read += line.read;
-		total->write += line.write;
-		if (shown)
-			seq_printf(sf, "%s mem_read=%llu mem_write=%llu\n", names[i], line.read,
-				   line.write);
+		b = (struct memio_bytes){ .read = line.read, .write = line.write };
+		memio_cpu_bounds(&b);
+		memio_bytes_add(total, &b);
+		if (!shown)
+			continue;
+		seq_printf(sf, "%s mem_read=%llu mem_write=%llu", names[i], b.read, b.write);
+		memio_show_bounds(sf, &b);
+		seq_putc(sf, '\n');
 	}
 }
 

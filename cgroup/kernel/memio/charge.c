@@ -61,7 +61,6 @@
 #include <trace/events/memio.h>
 
 #define MEMIO_STOCK		SZ_64K
-#define MEMIO_STOCK_BITS	3
 
 /**
  * struct stock_sums - what was charged; pairs, see memio_pair()
@@ -100,25 +99,12 @@ struct stock_entry {
 	struct stock_sums handed;
 } __aligned(64);
 
-/**
- * struct cpu_entry - what a CPU read itself for one owner
- * @owner:	the owner; its CPU's to write, with the stock's @cpu_lock
- * @handed:	what of @lines was handed on (likewise, anybody's)
- * @lines:	lines since boot, whoever had the entry (its CPU's to write)
- */
-struct cpu_entry {
-	u32 owner;
-	u32 handed;
-	u32 lines;
-};
-
 struct stock {
 	struct stock_entry entry[1 << MEMIO_STOCK_BITS];
-	raw_spinlock_t cpu_lock;	/* around @cpu */
-	struct cpu_entry cpu[1 << MEMIO_STOCK_BITS];
 };
 
 static DEFINE_PER_CPU_ALIGNED(struct stock, stocks);
+DEFINE_PER_CPU_ALIGNED(struct memio_cpu_stock, memio_cpu_stocks);
 
 /**
  * memio_due_add - gather what is small
@@ -222,8 +208,8 @@ static void flush_entry(struct stock_entry *e)
 		charge_limits(e, (struct memio_io){}, 1);
 }
 
-/* What CPU @cpu has read. With its stock's cpu_lock. */
-static void flush_cpu(int cpu, struct cpu_entry *e)
+/* What CPU @cpu has read. With its stock's lock. */
+static void flush_cpu(int cpu, struct memio_cpu_entry *e)
 {
 	u32 lines = READ_ONCE(e->lines);
 	struct memio_cpu_bytes b = memio_cpu_pay(cpu, skewed(lines - e->handed));
@@ -232,7 +218,7 @@ static void flush_cpu(int cpu, struct cpu_entry *e)
 	memio_owner_charge_cpu(e->owner, &b);
 }
 
-static bool cpu_has_read(const struct cpu_entry *e)
+static bool cpu_has_read(const struct memio_cpu_entry *e)
 {
 	return READ_ONCE(e->lines) != READ_ONCE(e->handed);
 }
@@ -240,6 +226,7 @@ static bool cpu_has_read(const struct cpu_entry *e)
 /* Interrupts are off. */
 static void flush_stock(int cpu)
 {
+	struct memio_cpu_stock *c = per_cpu_ptr(&memio_cpu_stocks, cpu);
 	struct stock *s = per_cpu_ptr(&stocks, cpu);
 	bool read = false;
 	int i;
@@ -259,15 +246,15 @@ static void flush_stock(int cpu)
 		}
 		raw_spin_unlock(&e->lock);
 	}
-	for (i = 0; i < ARRAY_SIZE(s->cpu); i++)
-		read |= cpu_has_read(&s->cpu[i]);
+	for (i = 0; i < ARRAY_SIZE(c->entry); i++)
+		read |= cpu_has_read(&c->entry[i]);
 	if (!read)
 		return;
-	raw_spin_lock(&s->cpu_lock);
-	for (i = 0; i < ARRAY_SIZE(s->cpu); i++)
-		if (cpu_has_read(&s->cpu[i]))
-			flush_cpu(cpu, &s->cpu[i]);
-	raw_spin_unlock(&s->cpu_lock);
+	raw_spin_lock(&c->lock);
+	for (i = 0; i < ARRAY_SIZE(c->entry); i++)
+		if (cpu_has_read(&c->entry[i]))
+			flush_cpu(cpu, &c->entry[i]);
+	raw_spin_unlock(&c->lock);
 }
 
 static struct stock_entry __percpu *entry_of(u64 key)
@@ -472,13 +459,26 @@ void memio_charge_paid(u16 dev, u32 owner, const struct memio_move *move)
 }
 
 /* Hands on what an entry has, and gives it to @owner. On its CPU, interrupts are off. */
-static noinline void begin_cpu(struct stock *s, struct cpu_entry *e, u32 owner)
+static void begin_cpu(struct memio_cpu_stock *s, struct memio_cpu_entry *e, u32 owner)
 {
-	raw_spin_lock(&s->cpu_lock);
+	raw_spin_lock(&s->lock);
 	if (cpu_has_read(e))
 		flush_cpu(smp_processor_id(), e);
 	e->owner = owner;
-	raw_spin_unlock(&s->cpu_lock);
+	raw_spin_unlock(&s->lock);
+}
+
+/*
+ * Charges limits with what an entry has gathered. What was read before there was any limit is
+ * nobody's debt. Returns how many lines may be gathered from here on.
+ */
+static u32 charge_cpu_limits(struct memio_cpu_entry *e)
+{
+	u32 lines = e->limited ? e->lines - e->charged : 0;
+
+	e->charged = e->lines;
+	e->limited = memio_limits_on();
+	return e->limited ? __memio_limit_charge_cpu(e->owner, lines) : U32_MAX;
 }
 
 /**
@@ -486,22 +486,28 @@ static noinline void begin_cpu(struct stock *s, struct cpu_entry *e, u32 owner)
  * @owner:	the task's id, or its group's
  * @lines:	how many lines
  *
- * Allocates nothing and wakes nobody, here and in the flush.
+ * Charges limits with it, and with what was added before (memio_add_cpu()). Allocates nothing and
+ * wakes nobody, here and in the flush.
  *
  * Context: any, interrupts off; also with the run queue's lock.
  */
 void memio_charge_cpu(u32 owner, u32 lines)
 {
-	struct stock *s = this_cpu_ptr(&stocks);
-	struct cpu_entry *e = &s->cpu[hash_32(owner, MEMIO_STOCK_BITS)];
+	struct memio_cpu_stock *s = this_cpu_ptr(&memio_cpu_stocks);
+	struct memio_cpu_entry *e = memio_cpu_entry(s, owner);
+	const u32 most = MEMIO_STOCK / MEMIO_LINE_BYTES;
+	u32 left;
 
-	if (unlikely(e->owner != owner))
+	if (e->owner != owner) {
+		charge_cpu_limits(e);
 		begin_cpu(s, e, owner);
+	}
 	WRITE_ONCE(e->lines, e->lines + lines);
-	if (unlikely(e->lines - READ_ONCE(e->handed) >= MEMIO_STOCK / MEMIO_LINE_BYTES))
+	left = charge_cpu_limits(e);
+	if (e->lines - READ_ONCE(e->handed) >= most)
 		begin_cpu(s, e, owner);
-	if (memio_limits_on())
-		__memio_limit_charge_cpu(owner, lines);
+	/* Of nobody there is nothing to add: memio_add_cpu() does not know who it is. */
+	e->left = owner ? min(left, most - (e->lines - READ_ONCE(e->handed))) : 0;
 }
 
 /**
@@ -531,9 +537,7 @@ void memio_stock_drain(void)
 	unsigned long flags;
 	int cpu;
 
-	local_irq_save(flags);
 	memio_cpu_sync();
-	local_irq_restore(flags);
 	for_each_possible_cpu(cpu) {
 		local_irq_save(flags);
 		flush_stock(cpu);
@@ -548,7 +552,7 @@ static int __init memio_charge_init(void)
 
 	for_each_possible_cpu(cpu) {
 		s = per_cpu_ptr(&stocks, cpu);
-		raw_spin_lock_init(&s->cpu_lock);
+		raw_spin_lock_init(&per_cpu_ptr(&memio_cpu_stocks, cpu)->lock);
 		for (i = 0; i < ARRAY_SIZE(s->entry); i++) {
 			raw_spin_lock_init(&s->entry[i].lock);
 			u64_stats_init(&s->entry[i].sync);

@@ -116,7 +116,11 @@ struct memio_raw {
  * @last_ns:	when the window began
  * @estimate:	what prices are made from (the timer's)
  * @learner:	what devices' own prices are made from (the timer's)
+ * @bounding:	what bounds are made from (the timer's)
+ * @bounds:	the window's (the timer's)
+ * @agrees:	what was counted can be so (the timer's; others look at it)
  * @back:	what the price of CPUs' write-backs is made from (the timer's)
+ * @back_known:	the last window tells what was written back (the timer's; others look at it)
  * @last_missed: what CPUs had read at the beginning of the window (the timer's)
  * @last_paid:	what they had paid for write-backs, likewise (the timer's)
  * @cpus_there:	CPUs were counted at the beginning of the window (the timer's)
@@ -158,7 +162,11 @@ struct memio_sampler {
 	u64 last_ns;
 	struct memio_estimate estimate;
 	struct memio_learner learner;
+	struct memio_bounding bounding;
+	struct memio_bounds bounds;
+	bool agrees;
 	struct memio_cpu_estimate back;
+	bool back_known;
 	u64 last_missed;
 	u64 last_paid;
 	bool cpus_there;
@@ -192,7 +200,7 @@ static DEFINE_MUTEX(memio_lock);
 /* By package; allocated when it is first armed, never freed. */
 static struct memio_sampler *memio_samplers[MEMIO_PACKAGES];
 /* Packages that have a CPU online and so should be armed; empty while disarmed. */
-static unsigned long memio_packages;
+static unsigned long memio_to_sample;
 
 unsigned int memio_sampling __read_mostly = MEMIO_SAMPLING_AUTO;
 
@@ -244,14 +252,16 @@ static void sampler_record(struct memio_sampler *s, const struct memio_raw *raw)
 /* What CPUs pay for what is written back; nothing while it is not known. */
 static void sampler_cpus(struct memio_sampler *s, const struct memio_seen *seen)
 {
+	bool known = seen && memio_written_back_known(memio_source->can, seen);
 	bool there = memio_cpu_all_there(s->package);
 	u64 missed, paid;
 
+	WRITE_ONCE(s->back_known, known);
 	memio_cpu_sums(s->package, &missed, &paid);
 	/* What was owed before a pause is none of those who run now. */
-	if (!there || !s->cpus_there)
+	if (!there || !s->cpus_there || (seen && !known))
 		memset(&s->back, 0, sizeof(s->back));
-	if (!seen || !there || !s->cpus_there)
+	if (!known || !there || !s->cpus_there)
 		memio_cpu_price(s->package, 0);
 	else
 		memio_cpu_price(s->package, memio_cpu_window(&s->back, seen,
@@ -321,10 +331,17 @@ static void sampler_window(struct memio_sampler *s)
 		memio_learner_pause(&s->learner);
 		memset(&s->hot_to, 0, sizeof(s->hot_to));
 		memset(&s->hot_from, 0, sizeof(s->hot_from));
+		memio_bounds_init(&s->bounding);
+		WRITE_ONCE(s->agrees, true);
 	}
 	if (s->estimate.kind != kind)
 		sampler_estimator(s, kind);
 	seen = raw.seen;
+	if (raw.valid && !memio_seen_possible(&seen, raw.window_ns)) {
+		memio_bounds_doubt(&s->bounding);
+		WRITE_ONCE(s->agrees, false);
+		raw.valid = false;
+	}
 	if (raw.valid) {
 		memio_hot_window(&s->hot_to, &seen, MEMIO_READS, &s->counts.by_box[MEMIO_READS],
 				 raw.to);
@@ -333,6 +350,10 @@ static void sampler_window(struct memio_sampler *s)
 		memio_estimate_window(&s->estimate, &seen, raw.to, raw.from, &raw.price);
 		memio_learner_window(&s->learner, &seen, s->moved, nr, &raw.price,
 				     &s->own);
+		WRITE_ONCE(s->agrees, memio_bounds_window(&s->bounding, memio_source->can, &seen,
+							  s->counts.by_box, s->own.dev, s->moved,
+							  nr, &s->bounds));
+		memio_price_bounds(s->package, &s->bounds);
 	}
 	sampler_cpus(s, raw.valid ? &seen : NULL);
 
@@ -373,9 +394,9 @@ static void sampler_start(void *info)
 
 /* ---- arming ---- */
 
-static bool memio_probe(char *reason, size_t size)
+static bool memio_probe(void)
 {
-	bool found = memio_source->probe && memio_source->probe(memio_source, reason, size);
+	bool found = memio_source->probe && memio_source->probe(memio_source, NULL, 0);
 
 	WRITE_ONCE(memio_found, found);
 	return found;
@@ -388,7 +409,7 @@ static bool memio_look(void)
 		return false;
 
 	WRITE_ONCE(memio_looked, jiffies);
-	return memio_probe(NULL, 0);
+	return memio_probe();
 }
 
 static void sampler_release(struct memio_sampler *s)
@@ -497,10 +518,29 @@ static struct memio_sampler *sampler_get(unsigned int package)
 	/* Without it, all devices have the common price. */
 	memio_prices[package].own = kvcalloc(MEMIO_WINDOWS, sizeof(struct memio_own),
 					     GFP_KERNEL);
+	/* Without it, a line costs nothing or a line. */
+	memio_prices[package].bounds = kvcalloc(MEMIO_WINDOWS, sizeof(struct memio_bounds),
+						GFP_KERNEL);
 
 	/* complete for debugfs, which looks without the mutex */
 	smp_store_release(&memio_samplers[package], s);
 	return s;
+}
+
+/* Whether each package with a CPU online is armed: then its PMUs are there, and can't go. */
+static bool all_armed(void)
+{
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu) {
+		int package = memio_package_of(cpu);
+
+		if (package < 0 || package >= MEMIO_PACKAGES)
+			continue;
+		if (!memio_samplers[package] || !memio_samplers[package]->armed)
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -515,7 +555,7 @@ static bool memio_arm(void)
 	lockdep_assert_cpus_held();
 	lockdep_assert_held(&memio_lock);
 
-	if (!memio_probe(NULL, 0))
+	if (!all_armed() && !memio_probe())
 		return false;
 
 	for_each_online_cpu(cpu) {
@@ -541,7 +581,7 @@ static bool memio_arm(void)
 					 package, ret);
 		}
 	}
-	WRITE_ONCE(memio_packages, packages);
+	WRITE_ONCE(memio_to_sample, packages);
 
 	return true;
 }
@@ -552,7 +592,7 @@ static void memio_disarm(void)
 
 	lockdep_assert_held(&memio_lock);
 
-	WRITE_ONCE(memio_packages, 0);
+	WRITE_ONCE(memio_to_sample, 0);
 	for (i = 0; i < MEMIO_PACKAGES; i++)
 		if (memio_samplers[i])
 			sampler_disarm(memio_samplers[i]);
@@ -656,7 +696,8 @@ void memio_counters_reason(char *text, size_t size)
 		return;
 
 	n += scnprintf(text + n, size - n, "; ");
-	memio_probe(text + n, size - n);
+	/* Whoever asks why changes nothing: memio_found is the work item's. */
+	memio_source->probe(memio_source, text + n, size - n);
 	kind = memio_estimator_for(asked, memio_source->can);
 	if (kind != asked) {
 		n = strlen(text);
@@ -686,7 +727,7 @@ static bool package_valid(unsigned int package)
  */
 bool memio_counters_valid(void)
 {
-	unsigned long packages = READ_ONCE(memio_packages);
+	unsigned long packages = READ_ONCE(memio_to_sample);
 	unsigned int package;
 
 	/* Of packages that are not sampled nobody knows. */
@@ -696,6 +737,27 @@ bool memio_counters_valid(void)
 	for_each_set_bit(package, &packages, MEMIO_PACKAGES)
 		if (!package_valid(package))
 			return false;
+	return true;
+}
+
+/**
+ * memio_counters_write_back - whether the counters tell what CPUs write back
+ *
+ * Context: any.
+ * Return: true if they did in the last window of each package that is sampled.
+ */
+bool memio_counters_write_back(void)
+{
+	unsigned long packages = READ_ONCE(memio_to_sample);
+	const struct memio_sampler *s;
+	unsigned int package;
+
+	for_each_set_bit(package, &packages, MEMIO_PACKAGES) {
+		/* Pairs with the release in sampler_get(). */
+		s = smp_load_acquire(&memio_samplers[package]);
+		if (!s || !READ_ONCE(s->back_known))
+			return false;
+	}
 	return true;
 }
 
@@ -720,7 +782,8 @@ enum memio_state memio_package_state(unsigned int package)
 	if (s) {
 		c.held = READ_ONCE(s->yields) || READ_ONCE(s->lost);
 		raw_spin_lock_irq(&s->lock);
-		c.agrees = memio_check_ok(s->check_to) && memio_check_ok(s->check_from);
+		c.agrees = READ_ONCE(s->agrees) && memio_check_ok(s->check_to) &&
+			   memio_check_ok(s->check_from);
 		raw_spin_unlock_irq(&s->lock);
 	}
 	return memio_state(&c);
@@ -755,6 +818,9 @@ static void show_window(struct seq_file *m, unsigned int package, u64 seq,
 			if (memio_source->can & MEMIO_COUNTS(g, i))
 				seq_printf(m, " %s.%s=%llu", group_names[g], role_names[i],
 					   raw->seen.lines[g][i]);
+	if (raw->seen.dram)
+		seq_printf(m, " dram.read=%llu dram.write=%llu", raw->seen.dram_read,
+			   raw->seen.dram_write);
 	seq_printf(m, " to_read=%u to_write=%u from_read=%u from_write=%u\n",
 		   raw->price.to_read, raw->price.to_write, raw->price.from_read,
 		   raw->price.from_write);
@@ -831,6 +897,11 @@ static int __init memio_counters_init(void)
 	const struct memio_source *source = memio_source_of(boot_cpu_data.x86_vfm);
 	int ret;
 
+	if (source->can && !memio_can_estimate(source->can)) {
+		pr_err("source %s counts too little for any estimator: it is not used\n",
+		       source->name);
+		return 0;
+	}
 	memio_source = source;
 	if (!source->can)
 		return 0;

@@ -4,7 +4,8 @@
  *
  * A source is a processor's counters: what they can tell, and how they are found, armed and read.
  * Sources that are read alike are a family, which is a file (counters_box.c); what they count is
- * data, in a file for each generation (counters_hsx.c). sources.c has a row for each processor.
+ * data, in a file for boxes that are alike (counters_hsx.c, counters_cha.c). sources.c has a row
+ * for each processor.
  * The sampler (counters.c) knows of all that what stands here.
  */
 #ifndef _MEMIO_COUNTERS_H
@@ -77,29 +78,39 @@ struct memio_source {
 #define MEMIO_BOX_SETS		3
 #define MEMIO_BOX_IDS		128	/* ids are below this, and may have holes */
 
+/* Boxes that are memory controllers: in place of a group, and of roles. As MEMIO_COUNTS(), too */
+#define MEMIO_DRAM		MEMIO_GROUPS
+#define MEMIO_DRAM_READ		0
+#define MEMIO_DRAM_WRITE	1
+
 /**
  * struct memio_box_event - one counter of a box
  * @config:	as for &struct perf_event_attr.config
  * @config1:	likewise
- * @group:	which kind of request it looks for
- * @role:	what it counts
+ * @group:	which kind of request it looks for, &enum memio_box_group, or MEMIO_DRAM
+ * @role:	what it counts, &enum memio_role, or one of MEMIO_DRAM's
  */
 struct memio_box_event {
 	u64 config;
 	u64 config1;
-	enum memio_box_group group;
-	enum memio_role role;
+	unsigned int group;
+	unsigned int role;
 };
 
 /**
  * struct memio_box_table - what is counted in which boxes
  * @pmu:	name of the PMUs of the boxes: "@pmu_0" and so on, one for each
+ * @beside:	boxes of another kind that are read as well, all of them; NULL: none. Where they are
+ *		missing, what they count is
+ * @slice_kib:	size of a slice of the cache in KiB; 0: there are no more slices than boxes
  * @sets:	boxes have the sets of events in turn, so there have to be as many at least
  * @events:	how many of @event a set has
  * @event:	what is counted in a box of each set
  */
 struct memio_box_table {
 	const char *pmu;
+	const struct memio_box_table *beside;
+	unsigned int slice_kib;
 	unsigned int sets;
 	unsigned int events[MEMIO_BOX_SETS];
 	struct memio_box_event event[MEMIO_BOX_SETS][MEMIO_BOX_EVENTS];
@@ -123,6 +134,9 @@ void memio_box_read(struct memio_armed *armed, u64 since_ns, struct memio_counts
 extern const struct memio_source memio_none;
 extern const struct memio_source memio_hsx;
 extern const struct memio_source memio_bdx;
+extern const struct memio_source memio_icx;
+extern const struct memio_source memio_spr;
+extern const struct memio_source memio_gnr;
 
 const struct memio_source *memio_source_of(u32 vfm);
 

@@ -56,6 +56,8 @@
 
 static const struct memio_box_table cbo = {
 	.pmu	= "uncore_cbox",
+	/* Xeon D's have 1536 KiB: where cores are switched off there, slices are missing. */
+	.slice_kib = 2560,
 	.sets	= 3,
 	.events	= { 4, 4, 4 },
 	.event	= {

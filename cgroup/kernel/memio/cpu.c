@@ -97,6 +97,7 @@
 #include <linux/tick.h>
 #include <linux/workqueue.h>
 #include <asm/cpu_device_id.h>
+#include <asm/msr.h>
 
 #include "internal.h"
 
@@ -115,25 +116,25 @@ DEFINE_STATIC_KEY_FALSE(memio_cpu_key);
 /**
  * struct memio_cpu - a CPU's counter
  * @event:	it; NULL: not armed
- * @last:	what it was when it was last read
- * @overflow_ns: when it last overflowed
+ * @read:	all that was counted, in lines
+ * @last:	what it was when it was last read, the lower half
  * @look:	the period is to be looked at when the current task could stop: it was stopped when
  *		that was last done, or its limit is a new one
  * @lost:	it could not be read since the work item last looked
  * @missing:	it was so before the work item last looked, or is not there at all
- * @read:	all that was counted, in lines
+ * @overflow_ns: when it last overflowed
  * @paid:	bytes written back that were charged here
  * @paid_late:	likewise, by readers on other CPUs that have emptied its stock
  * @line:	what is of no task, in bytes
  */
 struct memio_cpu {
 	struct perf_event *event;
-	u64 last;
-	u64 overflow_ns;
+	u64 read;
+	u32 last;
 	bool look;
 	bool lost;
 	bool missing;
-	u64 read;
+	u64 overflow_ns;
 	u64 paid;
 	atomic64_t paid_late;
 	struct memio_cpu_bytes line[MEMIO_CPU_LINES];
@@ -175,8 +176,7 @@ static u64 cpu_chunk(u64 bytes)
 static u64 task_chunk(struct task_struct *p, bool *stopped)
 {
 	*stopped = false;
-	return p->flags & PF_KTHREAD ? U64_MAX :
-				       memio_limit_chunk(memio_task_or_group(p), stopped);
+	return p->flags & PF_KTHREAD ? U64_MAX : memio_limit_chunk(memio_group_of(p), stopped);
 }
 
 /*
@@ -188,22 +188,31 @@ static bool may_overflow(void)
 	return READ_ONCE(sysctl_perf_event_sample_rate) > (MEMIO_OVERFLOWS_LEAST - 1) * HZ;
 }
 
-/* Whether the counter overflows later than @p is to be charged, for no good reason. */
-static bool too_late(const struct memio_cpu *c, const struct perf_event *event,
+enum { IN_TIME, TOO_LATE, NOT_NOW };
+
+/*
+ * Whether the counter overflows later than @p is to be charged: too late, or there is a good reason
+ * now. If it overflows in time that is so for others of the task's group, too, until the period is
+ * longer; but kernel threads have no limit, whatever their group has.
+ */
+static int overflows(const struct memio_cpu *c, const struct perf_event *event,
 		     struct task_struct *p, u64 *lines, bool *stopped)
 {
 	u64 period = READ_ONCE(event->hw.sample_period), bytes;
 
 	*stopped = false;
-	if (period <= MEMIO_CHUNK_LEAST || READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE ||
-	    !may_overflow())
-		return false;
+	if (READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE || !may_overflow())
+		return NOT_NOW;
+	if (period <= MEMIO_CHUNK_LEAST)
+		return IN_TIME;
 	/* That is for what was left of a tick. */
 	if (period == MEMIO_CHUNK_REST && local_clock() - c->overflow_ns < TICK_NSEC)
-		return false;
+		return NOT_NOW;
 	bytes = task_chunk(p, stopped);
 	*lines = cpu_chunk(bytes);
-	return !*stopped && bytes != U64_MAX && *lines < period;
+	if (*stopped)
+		return NOT_NOW;
+	return bytes != U64_MAX && *lines < period ? TOO_LATE : IN_TIME;
 }
 
 /* Cuts the period to what the current task may read. Returns true if it is stopped. */
@@ -213,7 +222,7 @@ static bool cpu_shorten(struct memio_cpu *c)
 	bool stopped = false;
 	u64 lines;
 
-	if (event && too_late(c, event, current, &lines, &stopped)) {
+	if (event && overflows(c, event, current, &lines, &stopped) == TOO_LATE) {
 		/* No overflow begins meanwhile. */
 		perf_pmu_disable(event->pmu);
 		perf_event_period_local(event, lines);
@@ -271,18 +280,35 @@ void memio_cpu_goes_on(void)
 	cpu_shorten(this_cpu_ptr(&memio_cpus));
 }
 
-/* @p is about to have the CPU. */
-static void cpu_comes_to(struct memio_cpu *c, struct task_struct *p)
+/**
+ * memio_cpu_comes_to - a task is about to have this CPU, where another group's had it
+ * @p:		the task
+ *
+ * The CPU's period is looked at, and cut when the switch is over if the task's limit wants that.
+ *
+ * Context: scheduler, with interrupts off and this run queue's lock.
+ * Return: whether it need not be looked at again for tasks of the same group, until
+ * memio_forget() says otherwise.
+ */
+bool memio_cpu_comes_to(struct task_struct *p)
 {
+	struct memio_cpu *c = this_cpu_ptr(&memio_cpus);
 	struct perf_event *event = READ_ONCE(c->event);
-	bool stopped = false;
+	bool stopped;
 	u64 lines;
+	int when;
 
+	if (!static_branch_unlikely(&memio_cpu_key) || !READ_ONCE(memio_cpu_limits))
+		return true;
 	WRITE_ONCE(c->look, false);
-	if (event && too_late(c, event, p, &lines, &stopped))
+	if (!event)
+		return true;
+	when = overflows(c, event, p, &lines, &stopped);
+	if (when == TOO_LATE)
 		irq_work_queue(this_cpu_ptr(&cpu_shorten_work));
 	else if (unlikely(stopped))
 		cpu_look_again(c, p);
+	return when == IN_TIME;
 }
 
 /* Lines to the next one, after which the task is to be charged, if it has a limit. */
@@ -294,7 +320,6 @@ static u64 cpu_next(struct memio_cpu *c, const struct perf_event *event)
 	bytes = task_chunk(current, &stopped);
 	if (bytes == U64_MAX)
 		return MEMIO_CHUNK_NONE;
-	irq_work_queue(this_cpu_ptr(&cpu_charge));
 	if (unlikely(stopped))
 		cpu_look_again(c, current);
 	return cpu_chunk(stopped ? max(bytes, before * 2) : bytes);
@@ -310,6 +335,8 @@ static void cpu_overflow(struct perf_event *event, struct perf_sample_data *data
 	struct memio_cpu *c = this_cpu_ptr(&memio_cpus);
 	u64 before = event->hw.sample_period;
 
+	/* Also without limits: without ticks, nobody else may read it before it goes round. */
+	irq_work_queue(this_cpu_ptr(&cpu_charge));
 	/* perf's MAX_INTERRUPTS: it counts nothing until the tick. */
 	if (unlikely(often == U64_MAX))
 		WRITE_ONCE(c->lost, true);
@@ -325,6 +352,8 @@ static void cpu_overflow(struct perf_event *event, struct perf_sample_data *data
 		}
 	}
 	c->overflow_ns = local_clock();
+	if (lines > before)
+		memio_forget(this_cpu_ptr(&memio_seen_here));
 	perf_event_period_local(event, lines);
 }
 
@@ -390,82 +419,138 @@ static void charge_line(struct memio_cpu *c, enum memio_cpu_line line, u32 lines
 	WRITE_ONCE(c->line[line].write, c->line[line].write + b.write);
 }
 
-/*
- * As perf_event_read_local() of what is known to be this CPU's own, pinned, and of no task: at
- * each switch and interrupt, what that asks for would be half of the work. Interrupts are off,
- * so that nobody else schedules it; in the error state it is on no CPU. One that perf has
- * stopped, as it overflowed too often, was brought up to date then; if it has to go to another
- * counter meanwhile, that one's value is not its own.
- */
-static bool cpu_counted(struct perf_event *event, u64 *count)
+/* As rdpmcl(), without its tracepoint: a call has registers saved, also where it is not made. */
+static __always_inline u32 counter_now(int index)
 {
+	u32 low;
+
+	if (IS_ENABLED(CONFIG_PARAVIRT_XXL)) {
+		rdpmcl(index, low);
+		return low;
+	}
+	asm volatile("rdpmc" : "=a" (low) : "c" (index) : "edx");
+	return low;
+}
+
+/*
+ * As perf_event_read_local() of what is known to be this CPU's own, pinned, and of no task, without
+ * bringing it up to date: at each switch and interrupt, that would be most of the work. The count
+ * is what perf has counted, and what the counter has gone on since perf last read it. The lower
+ * halves are enough, as the counter overflows long before, and each overflow has it read.
+ *
+ * Interrupts are off, so that nobody schedules the event meanwhile; in the error state it is on no
+ * CPU. One that perf has stopped, as it overflowed too often, was brought up to date then; if it
+ * has to go to another counter meanwhile, that one's value is not its own. An overflow in between
+ * changes what perf has counted: then it is read anew.
+ */
+static __always_inline bool cpu_counted(const struct perf_event *event, u32 *now)
+{
+	const struct hw_perf_event *hw = &event->hw;
+	u32 count, before, since;
+
 	lockdep_assert_irqs_disabled();
 	if (unlikely(READ_ONCE(event->oncpu) != smp_processor_id()))
 		return false;
-	if (likely(!(event->hw.state & PERF_HES_STOPPED)))
-		event->pmu->read(event);
-	*count = local64_read(&event->count);
+	if (unlikely(READ_ONCE(hw->state) & PERF_HES_STOPPED)) {
+		*now = local64_read(&event->count);
+		return true;
+	}
+	do {
+		count = local64_read(&event->count);
+		before = local64_read(&hw->prev_count);
+		since = counter_now(hw->event_base_rdpmc);
+		barrier();
+	} while (unlikely((u32)local64_read(&event->count) != count));
+	*now = count + since - before;
 	return true;
 }
 
 /* Lines that were read since the last time; 0 as well if this is not known. */
-static u32 cpu_read(struct memio_cpu *c)
+static __always_inline u32 cpu_read(struct memio_cpu *c)
 {
 	struct perf_event *event = READ_ONCE(c->event);
-	u64 count, lines;
+	u32 now, lines;
 
 	if (unlikely(!event))
 		return 0;
-	if (unlikely(!cpu_counted(event, &count))) {
+	if (unlikely(!cpu_counted(event, &now))) {
 		WRITE_ONCE(c->lost, true);
 		return 0;
 	}
-	lines = count - c->last;
-	c->last = count;
+	lines = now - c->last;
+	c->last = now;
 	if (unlikely(lines > S32_MAX)) {
 		/* 128 GiB since the last tick: the counter was lost, not the lines read. */
 		WRITE_ONCE(c->lost, true);
 		return 0;
 	}
-	WRITE_ONCE(c->read, c->read + lines);
+	/* One instruction; it is read by other CPUs, too. */
+	raw_cpu_add(memio_cpus.read, lines);
 	return lines;
 }
 
-/* @p has had the CPU. */
-static void cpu_account(struct memio_cpu *c, struct task_struct *p)
+static __always_inline u32 cpu_owner(struct task_struct *p)
 {
-	u32 lines = cpu_read(c);
+	return READ_ONCE(p->memio_owner) ?: memio_task_or_group(p);
+}
 
-	if (!lines)
+/* @p has had the CPU, and read @lines. Not for what is a thread of the kernel. */
+static void cpu_charge_task(struct task_struct *p, u32 lines)
+{
+	if (lines && !memio_add_cpu(cpu_owner(p), lines))
+		memio_charge_cpu(cpu_owner(p), lines);
+}
+
+static void cpu_account(struct memio_cpu *c, struct task_struct *p, u32 lines)
+{
+	if (!(p->flags & PF_KTHREAD))
+		cpu_charge_task(p, lines);
+	else if (lines)
+		charge_line(c, is_idle_task(p) ? MEMIO_CPU_IDLE : MEMIO_CPU_KTHREADS, lines);
+}
+
+/*
+ * With PREEMPT_RT a softirq can be preempted, in whatever task it runs, and that is not the task's
+ * doing. As in __memio_cpu_irq(), ksoftirqd is a thread like others. @p is the running task.
+ */
+static __always_inline bool cpu_serves_softirq(const struct task_struct *p)
+{
+	return IS_ENABLED(CONFIG_PREEMPT_RT) && in_serving_softirq() && p != this_cpu_ksoftirqd();
+}
+
+/* What is not just to add for a task. */
+static noinline void cpu_switch(struct memio_cpu *c, struct task_struct *p, u32 lines)
+{
+	if (cpu_serves_softirq(p)) {
+		if (lines)
+			charge_line(c, MEMIO_CPU_INTERRUPTS, lines);
 		return;
+	}
+	cpu_account(c, p, lines);
+	/* No interrupt has to have ended that. */
 	if (is_idle_task(p))
-		charge_line(c, MEMIO_CPU_IDLE, lines);
-	else if (p->flags & PF_KTHREAD)
-		charge_line(c, MEMIO_CPU_KTHREADS, lines);
-	else
-		memio_charge_cpu(memio_task_or_group(p), lines);
+		memio_limit_counted();
 }
 
 /**
  * __memio_cpu_switch - charge a task with what missed the cache since the last look
  * @p:		the task, which leaves this CPU; also the idle task or a kernel thread
- * @next:	the task that comes
+ * @next:	the task that comes, for which memio_cpu_comes_to() is called later
  *
  * What memio_cpu_switch() calls while somebody wants to know. It takes no lock but that of a
- * limit's line, allocates nothing and wakes nobody.
+ * limit's line, allocates nothing and wakes nobody. Mostly it reads the counter, adds, and
+ * calls nothing.
  *
  * Context: scheduler, with interrupts off and this run queue's lock.
  */
 void __memio_cpu_switch(struct task_struct *p, struct task_struct *next)
 {
 	struct memio_cpu *c = this_cpu_ptr(&memio_cpus);
+	u32 lines = cpu_read(c);
 
-	cpu_account(c, p);
-	/* No interrupt has to have ended that. */
-	if (is_idle_task(p))
-		memio_limit_counted();
-	if (READ_ONCE(memio_cpu_limits))
-		cpu_comes_to(c, next);
+	if (unlikely(p->flags & PF_KTHREAD) || cpu_serves_softirq(p) ||
+	    (lines && unlikely(!memio_add_cpu(READ_ONCE(p->memio_owner), lines))))
+		cpu_switch(c, p, lines);
 }
 
 /**
@@ -484,15 +569,17 @@ void __memio_cpu_irq(struct task_struct *p, unsigned int offset)
 {
 	struct memio_cpu *c = this_cpu_ptr(&memio_cpus);
 	unsigned int before = irq_count() - offset;
-	u32 lines;
+	u32 lines = cpu_read(c);
 
 	if (!(before & HARDIRQ_MASK) &&
 	    !((before & SOFTIRQ_OFFSET) && p != this_cpu_ksoftirqd())) {
-		cpu_account(c, p);
+		cpu_account(c, p, lines);
+		if (memio_limits_on() && !(p->flags & PF_KTHREAD) &&
+		    memio_cpu_is_due(cpu_owner(p)))
+			memio_charge_cpu(cpu_owner(p), 0);
 		memio_limit_counted();
 		return;
 	}
-	lines = cpu_read(c);
 	if (lines)
 		charge_line(c, MEMIO_CPU_INTERRUPTS, lines);
 }
@@ -502,12 +589,18 @@ void __memio_cpu_irq(struct task_struct *p, unsigned int offset)
  *
  * In interrupts there is nothing to do, as what they came upon was counted then.
  *
- * Context: any, interrupts off.
+ * Context: any; interrupts are turned off. (A task that exits holds siglock, and with PREEMPT_RT
+ * that leaves them on.)
  */
 void memio_cpu_sync(void)
 {
-	if (static_branch_unlikely(&memio_cpu_key) && in_task())
-		cpu_account(this_cpu_ptr(&memio_cpus), current);
+	struct memio_cpu *c;
+
+	if (!static_branch_unlikely(&memio_cpu_key) || !in_task())
+		return;
+	guard(irqsave)();
+	c = this_cpu_ptr(&memio_cpus);
+	cpu_account(c, current, cpu_read(c));
 }
 
 /* The interrupt is all there is to it: __memio_cpu_irq() has been called as it began. */
@@ -527,12 +620,10 @@ void memio_cpu_leaves(struct task_struct *p)
 {
 	if (!memio_cpu_counting())
 		return;
-	if (p == current) {
-		guard(irq)();
+	if (p == current)
 		memio_cpu_sync();
-	} else if (task_curr(p)) {
+	else if (task_curr(p))
 		smp_call_function_single(task_cpu(p), cpu_interrupt, NULL, true);
-	}
 }
 
 /**
@@ -642,7 +733,8 @@ bool memio_cpu_valid(void)
 {
 	int cpu;
 
-	if (!static_key_enabled(&memio_cpu_key) || !memio_counters_valid())
+	if (!static_key_enabled(&memio_cpu_key) || !memio_counters_valid() ||
+	    !memio_counters_write_back())
 		return false;
 	for_each_online_cpu(cpu)
 		if (!counts(cpu))
@@ -668,10 +760,11 @@ static void cpu_begin(void *event)
 {
 	struct memio_cpu *c = this_cpu_ptr(&memio_cpus);
 
-	if (perf_event_read_local(event, &c->last, NULL, NULL)) {
+	if (!cpu_counted(event, &c->last)) {
 		c->last = 0;
 		WRITE_ONCE(c->lost, true);
 	}
+	memio_forget(this_cpu_ptr(&memio_seen_here));
 	WRITE_ONCE(c->event, event);
 	if (READ_ONCE(memio_cpu_limits))
 		cpu_shorten_fn(NULL);
@@ -756,7 +849,9 @@ enum memio_state memio_cpu_state(void)
 	cpus_read_unlock();
 	state = memio_state(&c);
 	/* Of what they write back, only the caches' counters know. */
-	return state == MEMIO_STATE_OK ? memio_state_io() : state;
+	if (state == MEMIO_STATE_OK)
+		state = memio_state_io();
+	return state == MEMIO_STATE_OK && !memio_counters_write_back() ? MEMIO_STATE_ABSENT : state;
 }
 
 static void cpu_work_fn(struct work_struct *work)

@@ -107,7 +107,7 @@ static struct memio_device *new_device(struct device *dev)
 		return NULL;
 	}
 	for_each_possible_cpu(cpu)
-		memio_meter_init(&per_cpu_ptr(d->total, cpu)->meter);
+		memio_meter_init(&per_cpu_ptr(d->total, cpu)->meter, MEMIO_METER_DEVICE);
 	memio_lasting_init(&d->lasting);
 	strscpy(d->name, dev_name(dev));
 	d->package = package_of(dev);
@@ -246,18 +246,47 @@ void memio_device_show_aliases(struct seq_file *m, u16 id)
 void memio_device_add(struct memio_device *dev, u32 window, const struct memio_io *io)
 {
 	unsigned long *fresh = this_cpu_ptr(memio_fresh);
+	struct memio_total *t = this_cpu_ptr(dev->total);
 
-	memio_meter_add(&this_cpu_ptr(dev->total)->meter, dev, window, io);
+	memio_meter_add(&t->meter, dev, window, io);
+	/* This CPU's alone: interrupts are off. */
+	WRITE_ONCE(t->to_lines, t->to_lines + io->to_lines);
+	WRITE_ONCE(t->from_lines, t->from_lines + io->from_lines);
 	/* With memio_devices_moved(): either it sees the lines or we see that it took the bit. */
 	smp_mb();
 	if (!test_bit(dev->id, fresh))
 		set_bit(dev->id, fresh);
 }
 
+/**
+ * memio_device_charged - somebody is charged with what a device moves
+ * @dev:	the device
+ * @window:	as in memio_meter_add()
+ * @owner:	who
+ * @g:		their group
+ *
+ * While it is the same one all the time, all that the device's lines cost is theirs. Who
+ * is overwritten by another CPU comes again.
+ *
+ * Context: any.
+ */
+void memio_device_charged(struct memio_device *dev, u32 window, u32 owner,
+			  const struct memio_cgroup *g)
+{
+	if (READ_ONCE(dev->owner) != owner) {
+		WRITE_ONCE(dev->owner, owner);
+		WRITE_ONCE(dev->owners, window);
+	}
+	if (READ_ONCE(dev->group) != g) {
+		WRITE_ONCE(dev->group, g);
+		WRITE_ONCE(dev->groups, window);
+	}
+}
+
 /* What a device has moved on a CPU since this was last called. */
 static void take_lines(struct memio_total *t, struct memio_moved *moved)
 {
-	u64 to = READ_ONCE(t->meter.to_lines), from = READ_ONCE(t->meter.from_lines);
+	u64 to = READ_ONCE(t->to_lines), from = READ_ONCE(t->from_lines);
 
 	moved->to += to - t->taken_to;
 	moved->from += from - t->taken_from;

@@ -143,8 +143,8 @@
 #define CHECK_QUIET	8	/* calm windows after which nothing is on its way */
 #define CHECK_WINDOWS	256	/* windows after which what is on its way is small */
 
-#define OWED_MOST	BIT_ULL(20)	/* lines that devices made dirty: more than a cache has */
-#define DUE_MOST	((s64)OWED_MOST * MEMIO_LINE_BYTES)
+#define OWED_MOST	BIT_ULL(23)	/* lines that devices made dirty: more than caches hold */
+#define DUE_MOST	((s64)64 << 20)	/* bytes */
 #define CPU_SMOOTH	4	/* as SMOOTH, of what CPUs write back */
 #define DUE_SPREAD	4	/* times what is smoothed over: how slowly what is due is paid */
 #define DUE_OVER	BIT_ULL(20)	/* bytes read, at least, that what is due is paid with */
@@ -212,10 +212,23 @@ static const unsigned long needs[MEMIO_ESTIMATORS] = {
  *
  * Context: any.
  * Return: @kind; MEMIO_MISS, which needs the least, if not all is counted that @kind needs.
+ * memio_can_estimate() says whether it is enough for that.
  */
 enum memio_estimator memio_estimator_for(enum memio_estimator kind, unsigned long can)
 {
 	return needs[kind] & ~can ? MEMIO_MISS : kind;
+}
+
+/**
+ * memio_can_estimate - whether the counters are enough for any estimator
+ * @can:	what is counted, a set of MEMIO_COUNTS()
+ *
+ * Context: any.
+ * Return: true if they are.
+ */
+bool memio_can_estimate(unsigned long can)
+{
+	return !(needs[MEMIO_MISS] & ~can);
 }
 
 /* What one group saw, for the whole package, in lines. */
@@ -372,6 +385,46 @@ u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all)
 	return rate_window(r, mem, all, SMOOTH);
 }
 
+/*
+ * Lines that were written back, and those that devices have made dirty. Where a source has no
+ * victims it has memory controllers, which count what is written back, too. Of what devices write
+ * it knows what missed; what hit a clean line is taken to be the CPUs'.
+ */
+static u64 written_back(const struct memio_seen *seen, u64 *devices)
+{
+	u64 victims;
+
+	if (seen->dram) {
+		*devices = group_lines(seen, MEMIO_WRITES, MEMIO_MISSES) +
+			   group_lines(seen, MEMIO_PARTIALS, MEMIO_MISSES);
+		return seen->dram_write;
+	}
+	*devices = dirtied_lines(seen);
+	victims = seen->lines[MEMIO_READS][MEMIO_VICTIMS] +
+		  seen->lines[MEMIO_WRITES][MEMIO_VICTIMS] +
+		  seen->lines[MEMIO_PARTIALS][MEMIO_VICTIMS];
+	return scale(victims, seen->total, (u64)seen->boxes[MEMIO_READS] +
+		     seen->boxes[MEMIO_WRITES] + seen->boxes[MEMIO_PARTIALS]);
+}
+
+/**
+ * memio_written_back_known - whether a window tells what was written back
+ * @can:	what the source counts, a set of MEMIO_COUNTS()
+ * @seen:	what the counters saw
+ *
+ * Context: any.
+ * Return: true if boxes count victims, or if memory controllers were read. These can be missing
+ * on any machine, and others can have taken them for a while.
+ */
+bool memio_written_back_known(unsigned long can, const struct memio_seen *seen)
+{
+	const unsigned long victims = MEMIO_COUNTS(MEMIO_READS, MEMIO_VICTIMS) |
+				      MEMIO_COUNTS(MEMIO_WRITES, MEMIO_VICTIMS) |
+				      MEMIO_COUNTS(MEMIO_PARTIALS, MEMIO_VICTIMS);
+
+	return !(victims & ~can) || seen->dram;
+}
+
 /**
  * memio_cpu_window - what is written back for what the CPUs have read, after a window
  * @e:		what is remembered of earlier ones; zeroed at first
@@ -389,6 +442,9 @@ u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all)
  * in the next 3,000; CPUs read 7,000 in each. What is owed is 200 after the first, in
  * which nothing was written back for CPUs, and 2,800 are theirs in the second: for each
  * byte that they have read in the two, 0.2 are written.
+ *
+ * A package can have more slices than boxes that are read (memio_box_read()). Each group of boxes
+ * counts victims, and all of them together are scaled to the package.
  *
  * Which CPU, or which task, modified the lines is not known. Who reads more pays more.
  *
@@ -415,14 +471,12 @@ u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all)
 u32 memio_cpu_window(struct memio_cpu_estimate *e, const struct memio_seen *seen,
 		     u64 missed, u64 paid)
 {
-	u64 victims = seen->lines[MEMIO_READS][MEMIO_VICTIMS] +
-		      seen->lines[MEMIO_WRITES][MEMIO_VICTIMS] +
-		      seen->lines[MEMIO_PARTIALS][MEMIO_VICTIMS];
+	u64 dirtied, victims = written_back(seen, &dirtied);
 	u64 devices, back, over;
 	s64 most = DUE_MOST;
 	u32 price, more;
 
-	e->owed += dirtied_lines(seen);
+	e->owed += dirtied;
 	devices = least(victims, e->owed);
 	e->owed = least(e->owed - devices, OWED_MOST);
 	back = victims - devices;

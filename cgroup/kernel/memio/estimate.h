@@ -79,10 +79,15 @@ enum memio_role {
 
 /**
  * struct memio_seen - what a package's counters saw in a window
- * @total:	how many boxes the package has
+ * @total:	how many boxes the package has, be they read or not
  * @boxes:	how many of them look for each kind of request
  * @lines:	summed over the boxes of the group, not scaled; 0 where the group
  *		has no such counter
+ * @dram:	the memory controllers were read, too
+ * @dram_read:	lines that they read, for whomever; 0 without @dram
+ * @dram_write:	lines that they wrote
+ * @cache:	bytes that the last level of the package's caches holds; 0 without @dram, or if
+ *		there is other memory than these controllers'
  *
  * MEMIO_DIRTIED does not depend on the kind of request: WRITES and PARTIALS
  * both measure the same thing, each in its own boxes. So does each group for
@@ -92,6 +97,10 @@ struct memio_seen {
 	u32 total;
 	u32 boxes[MEMIO_GROUPS];
 	u64 lines[MEMIO_GROUPS][MEMIO_ROLES];
+	bool dram;
+	u64 dram_read;
+	u64 dram_write;
+	u64 cache;
 };
 
 #define MEMIO_BOXES	128	/* in a package; the largest Haswell-EP has 18 */
@@ -101,11 +110,13 @@ struct memio_seen {
  * @nr:		how many there are
  * @all:	MEMIO_ALL of each
  * @misses:	MEMIO_MISSES of each
+ * @dirtied:	MEMIO_DIRTIED of each
  */
 struct memio_by_box {
 	u32 nr;
 	u64 all[MEMIO_BOXES];
 	u64 misses[MEMIO_BOXES];
+	u64 dirtied[MEMIO_BOXES];
 };
 
 /**
@@ -227,6 +238,8 @@ struct memio_cpu_estimate {
 #define MEMIO_CHECK_HIGH	2500
 
 enum memio_estimator memio_estimator_for(enum memio_estimator kind, unsigned long can);
+bool memio_can_estimate(unsigned long can);
+bool memio_written_back_known(unsigned long can, const struct memio_seen *seen);
 void memio_estimate_init(struct memio_estimate *e, enum memio_estimator kind);
 void memio_estimate_pause(struct memio_estimate *e);
 void memio_estimate_window(struct memio_estimate *e, const struct memio_seen *seen,

@@ -150,6 +150,26 @@ static void estimators_need_counters(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memio_estimator_for(MEMIO_SEED, all & ~dirtied), MEMIO_SEED);
 	KUNIT_EXPECT_EQ(test, memio_estimator_for(MEMIO_SEED, all & ~victims), MEMIO_MISS);
 	KUNIT_EXPECT_EQ(test, memio_estimator_for(MEMIO_DEVICE, all & ~victims), MEMIO_DEVICE);
+	KUNIT_EXPECT_TRUE(test, memio_can_estimate(all & ~victims & ~dirtied));
+	KUNIT_EXPECT_FALSE(test, memio_can_estimate(MEMIO_COUNTS(MEMIO_READS, MEMIO_MISSES)));
+	KUNIT_EXPECT_FALSE(test, memio_can_estimate(0));
+}
+
+/* Boxes that count victims tell what is written back, or else memory controllers that were read. */
+static void written_back_is_known(struct kunit *test)
+{
+	const unsigned long victims = MEMIO_COUNTS(MEMIO_READS, MEMIO_VICTIMS) |
+				      MEMIO_COUNTS(MEMIO_WRITES, MEMIO_VICTIMS) |
+				      MEMIO_COUNTS(MEMIO_PARTIALS, MEMIO_VICTIMS);
+	struct memio_seen seen = {};
+
+	KUNIT_EXPECT_TRUE(test, memio_written_back_known(victims, &seen));
+	KUNIT_EXPECT_FALSE(test, memio_written_back_known(0, &seen));
+	/* Of one group of boxes alone */
+	KUNIT_EXPECT_FALSE(test, memio_written_back_known(MEMIO_COUNTS(MEMIO_READS, MEMIO_VICTIMS),
+							  &seen));
+	seen.dram = true;
+	KUNIT_EXPECT_TRUE(test, memio_written_back_known(0, &seen));
 }
 
 /* A group is scaled to the package by its share of the boxes; no box, no lines. */
@@ -627,6 +647,41 @@ static void cpu_example(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, e.owed, 0);
 	/* What is older weighs less. */
 	KUNIT_EXPECT_GE(test, memio_cpu_window(&e, &(struct memio_seen){}, 0, 0), PRICE(200));
+
+	/* Twice as many slices as boxes: twice as much is written back, all of it by CPUs. */
+	e = (struct memio_cpu_estimate){};
+	seen.total = 16;
+	seen.lines[MEMIO_WRITES][MEMIO_DIRTIED] = 0;
+	seen.lines[MEMIO_PARTIALS][MEMIO_DIRTIED] = 0;
+	seen.lines[MEMIO_READS][MEMIO_VICTIMS] = 1400;
+	seen.lines[MEMIO_WRITES][MEMIO_VICTIMS] = 0;
+	seen.lines[MEMIO_PARTIALS][MEMIO_VICTIMS] = 0;
+	for (int i = 0; i < 50; i++)
+		expect_price(test, memio_cpu_window(&e, &seen, 7000, 2800 * 64), PRICE(400));
+}
+
+/* The same by what memory controllers write, and by what missed of what devices wrote. */
+static void cpu_by_controllers(struct kunit *test)
+{
+	struct memio_cpu_estimate e = {};
+	struct memio_seen seen = {
+		.total = 24,
+		.boxes = { [MEMIO_READS] = 16, [MEMIO_WRITES] = 16, [MEMIO_PARTIALS] = 16 },
+		.dram = true,
+		.dram_read = 7000,
+		.dram_write = 800,
+	};
+
+	seen.lines[MEMIO_WRITES][MEMIO_MISSES] = 600;
+	seen.lines[MEMIO_PARTIALS][MEMIO_MISSES] = 67;
+	KUNIT_EXPECT_EQ(test, memio_cpu_window(&e, &seen, 7000, 0), 0);
+	KUNIT_EXPECT_EQ(test, e.owed, 200);
+
+	memset(seen.lines, 0, sizeof(seen.lines));
+	seen.dram_write = 3000;
+	memio_cpu_window(&e, &seen, 7000, 0);
+	KUNIT_EXPECT_EQ(test, e.owed, 0);
+	KUNIT_EXPECT_GE(test, memio_cpu_window(&e, &(struct memio_seen){}, 0, 0), PRICE(200));
 }
 
 /* Nothing was read so far: no price, whatever was written back. */
@@ -921,6 +976,7 @@ static struct kunit_case memio_estimate_cases[] = {
 	KUNIT_CASE(scaling),
 	KUNIT_CASE(boxes_need_not_be_apart),
 	KUNIT_CASE(estimators_need_counters),
+	KUNIT_CASE(written_back_is_known),
 	KUNIT_CASE(dirty_price),
 	KUNIT_CASE(seed_price),
 	KUNIT_CASE(first_price),
@@ -943,6 +999,7 @@ static struct kunit_case memio_estimate_cases[] = {
 	KUNIT_CASE(check_zero),
 	KUNIT_CASE(check_bounds),
 	KUNIT_CASE(cpu_example),
+	KUNIT_CASE(cpu_by_controllers),
 	KUNIT_CASE(cpu_reads_nothing),
 	KUNIT_CASE(cpu_devices_alone),
 	KUNIT_CASE(cpu_alone),

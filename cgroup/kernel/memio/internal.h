@@ -22,6 +22,7 @@
 #include <linux/memio.h>
 #include <linux/memio_stop.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/seqlock.h>
 #include <linux/sched/clock.h>
@@ -29,6 +30,7 @@
 #include <linux/topology.h>
 #include <linux/workqueue.h>
 
+#include "bounds.h"
 #include "estimate.h"
 #include "learn.h"
 #include "share.h"
@@ -122,6 +124,8 @@ void memio_state_show(struct seq_file *sf, struct memio_cgroup *g);
 #define memio_packages()	1U
 #endif
 
+struct memio_cgroup;
+
 /* ---- windows and prices (price.c) ---- */
 
 #define MEMIO_PACKAGES		8	/* with counters; others have no prices */
@@ -131,6 +135,7 @@ void memio_state_show(struct seq_file *sf, struct memio_cgroup *g);
  * struct memio_window - what an IO byte cost in one window of sampling
  * @valid:	the counters were there, all of the time
  * @known:	there is a price: if it isn't valid, that of the last window that was
+ * @bounded:	it has bounds, if it is valid
  * @from:	the number of that one
  * @own:	devices have prices of their own
  * @price:	memory bytes for each IO byte
@@ -139,6 +144,7 @@ struct memio_window {
 	bool valid;
 	bool known;
 	bool own;
+	bool bounded;
 	u32 from;
 	struct memio_price price;
 };
@@ -151,6 +157,8 @@ struct memio_window {
  * @window_ns:	how long the window before it was
  * @window:	ring of those that were sampled
  * @own:	likewise, what devices have of their own; NULL if there never was any
+ * @bounds:	likewise, how far prices can be off; NULL: nobody knows
+ * @fresh:	those of the window that is open are there
  *
  * Written by the package's sampler alone. An entry is complete before @now moves
  * past it (release and acquire), and is not written again for MEMIO_WINDOWS
@@ -163,6 +171,8 @@ struct memio_pricelist {
 	u32 window_ns;
 	struct memio_window window[MEMIO_WINDOWS];
 	struct memio_own *own;
+	struct memio_bounds *bounds;
+	bool fresh;
 };
 
 /* The last one is of the packages beyond: it never has any price. */
@@ -184,6 +194,7 @@ static inline u32 memio_price_window(unsigned int package)
 void memio_price_publish(unsigned int package, const struct memio_price *price,
 			 const struct memio_own *own, bool valid, u64 now_ns,
 			 u32 window_ns, bool sampled);
+void memio_price_bounds(unsigned int package, const struct memio_bounds *bounds);
 
 /* ---- meters (price.c) ---- */
 
@@ -196,6 +207,10 @@ void memio_price_publish(unsigned int package, const struct memio_price *price,
  * @unpriced_to: how many of @to have no price, as there was no sample: they are in @read
  *		one for one, an upper bound
  * @unpriced_from: likewise of @from, in @write
+ * @read_min:	@read is no less,
+ * @read_max:	and no more than this (bounds.c)
+ * @write_min:	likewise, @write
+ * @write_max:	likewise
  */
 struct memio_bytes {
 	u64 to;
@@ -204,6 +219,10 @@ struct memio_bytes {
 	u64 write;
 	u64 unpriced_to;
 	u64 unpriced_from;
+	u64 read_min;
+	u64 read_max;
+	u64 write_min;
+	u64 write_max;
 };
 
 static inline u64 memio_unpriced(const struct memio_bytes *b)
@@ -252,28 +271,33 @@ struct memio_due {
 
 bool memio_due_add(struct memio_due *due, struct memio_io *io, unsigned int least);
 
+/* Whose bytes a meter counts: others may have a part of the device's in the same window. */
+enum memio_meter_of {
+	MEMIO_METER_DEVICE,
+	MEMIO_METER_GROUP,
+	MEMIO_METER_TASK
+};
+
 /**
  * struct memio_meter - counts IO bytes, and the memory bytes they come to
  * @lock:	around all of it; taken with interrupts off
+ * @of:		an &enum memio_meter_of
  * @window:	the window in which what is pending was charged
  * @pending:	what waits for that window's price
  * @sum:	what was charged; memory bytes without what is pending
- * @to_lines:	all that was charged, in whole lines
- * @from_lines:	likewise
  */
 struct memio_meter {
 	raw_spinlock_t lock;
+	u8 of;
 	u32 window;
 	struct memio_io pending;
 	struct memio_bytes sum;
-	u64 to_lines;
-	u64 from_lines;
 };
 
 struct memio_device;
 
 void memio_bytes_add(struct memio_bytes *sum, const struct memio_bytes *b);
-void memio_meter_init(struct memio_meter *m);
+void memio_meter_init(struct memio_meter *m, enum memio_meter_of of);
 void memio_meter_add(struct memio_meter *m, const struct memio_device *dev, u32 window,
 		     const struct memio_io *io);
 void memio_price_lasting(struct memio_device *dev, u64 to, u64 from);
@@ -335,6 +359,7 @@ bool memio_cpu_valid(void);
 bool memio_cpu_shown(void);
 enum memio_state memio_cpu_state(void);
 void memio_cpu_want(void);
+bool memio_cpu_comes_to(struct task_struct *p);
 bool memio_cpu_limited(bool limited);
 void memio_cpu_goes_on(void);
 void memio_cpu_look(int cpu);
@@ -398,6 +423,11 @@ static inline bool memio_cpu_limited(bool limited)
 	return false;
 }
 
+static inline bool memio_cpu_comes_to(struct task_struct *p)
+{
+	return true;
+}
+
 static inline void memio_cpu_goes_on(void)
 {
 }
@@ -425,11 +455,15 @@ static inline void memio_cpu_again(void)
 /**
  * struct memio_total - what a device moved on one CPU
  * @meter:	all of it
+ * @to_lines:	likewise, in whole lines
+ * @from_lines:	likewise
  * @taken_to:	lines that the sampler has seen (its package's sampler's)
  * @taken_from:	likewise
  */
 struct memio_total {
 	struct memio_meter meter;
+	u64 to_lines;
+	u64 from_lines;
 	u64 taken_to;
 	u64 taken_from;
 };
@@ -441,6 +475,10 @@ struct memio_total {
  * @id:		its index, from 1 up
  * @package:	whose memory controllers and caches it goes through
  * @total:	all it moved, by CPU
+ * @owner:	who was charged with it last
+ * @owners:	the window in which that was last another one than before
+ * @group:	whose group was
+ * @groups:	likewise
  * @lasting:	what its bytes cost limits (its package's sampler's)
  *
  * Made once and never freed, so that an id in a packet can't go stale.
@@ -450,6 +488,10 @@ struct memio_device {
 	u16 id;
 	u8 package;
 	struct memio_total __percpu *total;
+	u32 owner;
+	u32 owners;
+	const struct memio_cgroup *group;
+	u32 groups;
 	struct memio_lasting lasting ____cacheline_aligned_in_smp;
 };
 
@@ -460,6 +502,8 @@ struct seq_file;
 void memio_device_show_aliases(struct seq_file *m, u16 id);
 
 void memio_device_add(struct memio_device *dev, u32 window, const struct memio_io *io);
+void memio_device_charged(struct memio_device *dev, u32 window, u32 owner,
+			  const struct memio_cgroup *g);
 unsigned int memio_devices_moved(unsigned int package, struct memio_moved *moved, u16 *at);
 
 /* ---- ids (ids.c) ---- */
@@ -673,6 +717,15 @@ static inline struct memio_cgroup *memio_cgroup_parent(struct memio_cgroup *g)
 	return memio_css_cgroup(g->css.parent);
 }
 
+/* Whether a group is @above, or one below it. */
+static inline bool memio_is_below(struct memio_cgroup *g, const struct memio_cgroup *above)
+{
+	for (; g; g = memio_cgroup_parent(g))
+		if (g == above)
+			return true;
+	return false;
+}
+
 int memio_cgroup_init(struct memio_cgroup *g);
 void memio_cgroup_add_cpu(struct memio_cgroup *g, bool below, const struct memio_cpu_bytes *b);
 bool memio_cgroup_prepare(struct memio_cgroup *g, bool below, struct memio_device *dev);
@@ -682,7 +735,18 @@ void memio_cgroup_read(struct memio_cgroup *g, bool local, struct memio_device *
 		       struct memio_bytes *sum);
 void memio_cgroup_free_meter(struct memio_cgroup *g, u16 id);
 void memio_cgroup_free_meters(struct memio_cgroup *g);
+void memio_cpu_bounds(struct memio_bytes *b);
+void memio_show_bounds(struct seq_file *m, const struct memio_bytes *b);
 void memio_show_bytes(struct seq_file *m, const struct memio_bytes *b);
+
+/*
+ * Whether memory can be had here at all: with PREEMPT_RT not in what has no thread, as the
+ * allocator's locks sleep. What is charged then is nobody's account, or the group's alone.
+ */
+static inline bool memio_may_allocate(void)
+{
+	return !IS_ENABLED(CONFIG_PREEMPT_RT) || preemptible();
+}
 
 /* Tells those who wait for a group's events. Context: any. */
 static inline void memio_cgroup_notify(struct memio_cgroup *g)
@@ -729,6 +793,20 @@ static inline u32 memio_swap_owner(struct folio *folio, u32 id)
 /* ---- owners (owner.c) ---- */
 
 /**
+ * struct memio_moment - what was moved up to then, which rates are made from
+ * @to:		as in &struct memio_bytes
+ * @from:	likewise
+ * @read:	likewise
+ * @write:	likewise
+ */
+struct memio_moment {
+	u64 to;
+	u64 from;
+	u64 read;
+	u64 write;
+};
+
+/**
  * struct memio_account - what one task moved by one device
  * @next:	the task's next one; a list that only grows
  * @dev:	the device
@@ -743,7 +821,7 @@ struct memio_account {
 	struct memio_meter meter;
 	struct memio_bytes carried;
 	union {
-		struct memio_bytes at[2];
+		struct memio_moment at[2];
 		struct rcu_head rcu;
 	};
 };
@@ -852,6 +930,8 @@ void memio_owner_debugfs(struct dentry *dir);
 
 /* ---- the per-CPU stock (charge.c) ---- */
 
+#define MEMIO_STOCK_BITS	3	/* of entries for each CPU */
+
 /**
  * struct memio_move - what a device moves at once
  * @to:		bytes to the device
@@ -891,7 +971,65 @@ void memio_charge(u16 dev, u32 owner, const struct memio_move *total,
 		  const struct memio_move *claim);
 void memio_charge_paid(u16 dev, u32 owner, const struct memio_move *move);
 
+/**
+ * struct memio_cpu_entry - what a CPU read itself for one owner
+ * @owner:	the owner; its CPU's to write, with the stock's lock
+ * @left:	so many lines more, and there is something to do (its CPU's)
+ * @lines:	lines since boot, whoever had the entry (its CPU's to write)
+ * @handed:	what of @lines was handed on (likewise, anybody's)
+ * @charged:	what of @lines limits were charged with (its CPU's)
+ * @limited:	there were limits by then (its CPU's)
+ */
+struct memio_cpu_entry {
+	u32 owner;
+	u32 left;
+	u32 lines;
+	u32 handed;
+	u32 charged;
+	bool limited;
+} __aligned(32);
+
+struct memio_cpu_stock {
+	raw_spinlock_t lock;
+	struct memio_cpu_entry entry[1 << MEMIO_STOCK_BITS];
+};
+
+DECLARE_PER_CPU_ALIGNED(struct memio_cpu_stock, memio_cpu_stocks);
+
 void memio_charge_cpu(u32 owner, u32 lines);
+
+/* Ids are given one after the other: their lower bits are as good as a hash. */
+static inline struct memio_cpu_entry *memio_cpu_entry(struct memio_cpu_stock *s, u32 owner)
+{
+	return &s->entry[owner % ARRAY_SIZE(s->entry)];
+}
+
+/*
+ * As memio_charge_cpu() where there is nothing to do but to add, as mostly: each switch comes here.
+ * Limits are charged when a part of a chunk has been gathered (memio_limit_chunk()), so that all
+ * entries of a CPU together leave less than two chunks uncharged, and by each interrupt. Returns
+ * false where there is more to do, and has not done anything.
+ */
+static __always_inline bool memio_add_cpu(u32 owner, u32 lines)
+{
+	unsigned int i = owner % ARRAY_SIZE(memio_cpu_stocks.entry);
+
+	if (unlikely(raw_cpu_read(memio_cpu_stocks.entry[i].owner) != owner ||
+		     lines >= raw_cpu_read(memio_cpu_stocks.entry[i].left)))
+		return false;
+	raw_cpu_sub(memio_cpu_stocks.entry[i].left, lines);
+	/* One instruction; readers on other CPUs look, too. */
+	raw_cpu_add(memio_cpu_stocks.entry[i].lines, lines);
+	return true;
+}
+
+/* Whether limits are to be charged with what was added for @owner. */
+static inline bool memio_cpu_is_due(u32 owner)
+{
+	struct memio_cpu_entry *e = memio_cpu_entry(this_cpu_ptr(&memio_cpu_stocks), owner);
+
+	return e->owner == owner && e->charged != e->lines;
+}
 
 /* Hand this CPU's stock on. Context: any, interrupts are turned off. */
 void memio_stock_flush(void);
@@ -910,8 +1048,8 @@ extern bool memio_lift;
 
 void memio_event(struct memio_cgroup *g, enum memio_ev event, u64 n);
 void __memio_limit_charge_io(u32 owner, u16 id, const struct memio_io *io);
-void __memio_limit_charge_cpu(u32 owner, u32 lines);
-u64 memio_limit_chunk(u32 owner, bool *stopped);
+u32 __memio_limit_charge_cpu(u32 owner, u32 lines);
+u64 memio_limit_chunk(struct memio_cgroup *g, bool *stopped);
 bool memio_limit_reserve(u32 owner, u16 id, u32 bytes);
 void memio_limit_give_back(u32 owner, u16 id, u64 bytes);
 int memio_limit_write(struct memio_cgroup *g, char *buf);
@@ -921,6 +1059,58 @@ void memio_limit_new_device(u16 id);
 void memio_limit_offline(struct memio_cgroup *g);
 void memio_limit_free(struct memio_cgroup *g);
 void memio_throttle_moved(struct task_struct *p);
+
+/**
+ * struct memio_look - a CPU has looked at a group and those above it, and need not do so again
+ * @group:	the group, perhaps one that is gone by now; NULL: it has to look
+ * @changes:	what memio_limit_changes was before it looked
+ *
+ * The CPU writes it with its run queue's lock, and whoever else has a reason for another look
+ * clears it with that lock, or on the CPU with interrupts off, or in an NMI there.
+ */
+struct memio_look {
+	struct memio_cgroup *group;
+	unsigned int changes;
+};
+
+extern atomic_t memio_limit_changes;
+
+/* For whose tasks there is nothing to do when they get this CPU (throttle.c) */
+DECLARE_PER_CPU(struct memio_look, memio_seen_here);
+
+/* Groups have come, or their limits have changed: CPUs are to look anew. Context: any. */
+static inline void memio_limit_changed(void)
+{
+	/* What has changed is seen by whoever sees this. */
+	atomic_inc_return_release(&memio_limit_changes);
+}
+
+/* On this CPU. Context: interrupts off. */
+static inline bool memio_has_seen(const struct memio_cgroup *g)
+{
+	return raw_cpu_read(memio_seen_here.group) == g &&
+	       raw_cpu_read(memio_seen_here.changes) == atomic_read(&memio_limit_changes);
+}
+
+/* Before the look, so that what comes meanwhile is not missed: then memio_forget() undoes it. */
+static inline void memio_see(struct memio_look *seen, struct memio_cgroup *g)
+{
+	/* Pairs with memio_limit_changed(). */
+	seen->changes = atomic_read_acquire(&memio_limit_changes);
+	WRITE_ONCE(seen->group, g);
+	barrier();
+}
+
+static inline void memio_forget(struct memio_look *seen)
+{
+	WRITE_ONCE(seen->group, NULL);
+}
+
+/* The group that a task is in. Context: in RCU's read side, or with interrupts off. */
+static inline struct memio_cgroup *memio_group_of(struct task_struct *p)
+{
+	return memio_css_cgroup(task_css_check(p, memio_cgrp_id, true));
+}
 
 DECLARE_PER_CPU(u64, memio_counted_ns);
 
@@ -974,6 +1164,7 @@ enum memio_state memio_package_state(unsigned int package);
 const char *memio_counters_source(void);	/* "hsx", "none"; may sleep */
 void memio_counters_reason(char *text, size_t size);	/* why; may sleep */
 bool memio_counters_valid(void);	/* each package's last window is, and is recent */
+bool memio_counters_write_back(void);
 
 #else
 
@@ -997,6 +1188,11 @@ static inline void memio_counters_reason(char *text, size_t size)
 }
 
 static inline bool memio_counters_valid(void)
+{
+	return false;
+}
+
+static inline bool memio_counters_write_back(void)
 {
 	return false;
 }

@@ -22,9 +22,10 @@
  * is more than a memory byte for each IO byte and direction, so that a mistaken estimate can't
  * stop a group for good. Without counters an IO byte is a memory byte, or free if that is set.
  * What is written to files on a disk is charged when pages become dirty (bio.c), not again when
- * they are written. What CPUs read is charged when it is counted: when a task gives up its CPU,
- * with each interrupt, and after a chunk, which is a part of the smallest of the budgets that it
- * is charged to (cpu.c).
+ * they are written. What CPUs read is charged with each interrupt, and after a chunk, which is a
+ * part of the smallest of the budgets that it is charged to (cpu.c). A switch only counts it, until
+ * an eighth of a chunk has come together for an owner on a CPU, which has eight of these
+ * (charge.c).
  *
  * So that prices are known, and CPUs are counted, a work item asks for samples as long as
  * there are limits. It also is the watchdog: a group that is stopped longer than its debt
@@ -60,6 +61,7 @@
 #include <linux/ktime.h>
 #include <linux/lockdep.h>
 #include <linux/log2.h>
+#include <linux/memcontrol.h>
 #include <linux/memio_stop.h>
 #include <linux/mutex.h>
 #include <linux/rculist.h>
@@ -81,6 +83,9 @@
 unsigned int memio_period_us = 1000;
 
 bool memio_lift;
+
+/* See struct memio_look. */
+atomic_t memio_limit_changes = ATOMIC_INIT(0);
 
 const u64 memio_no_rates[MEMIO_WAYS] = { [0 ... MEMIO_WAYS - 1] = MEMIO_NO_LIMIT };
 
@@ -491,37 +496,43 @@ void memio_limit_give_back(u32 owner, u16 id, u64 bytes)
  * @lines:	how many lines
  *
  * Context: any, with interrupts off; also with the run queue's lock.
+ * Return: how many lines may be gathered before the next charge.
  */
-void __memio_limit_charge_cpu(u32 owner, u32 lines)
+u32 __memio_limit_charge_cpu(u32 owner, u32 lines)
 {
 	struct memio_cpu_bytes b;
 	struct memio_cgroup *g;
+	bool stopped;
+	u64 bytes;
 
 	guard(rcu)();
 	g = memio_owner_group(owner);
 	if (!has_limits(g))
-		return;
-	b = memio_cpu_cost(memio_skewed(MEMIO_SKEW_CHARGES, lines));
-	charge(g, MEMIO_LIMIT_CPU, 0, b.read, b.write, cpu_span_ns());
+		return U32_MAX;
+	if (lines) {
+		b = memio_cpu_cost(memio_skewed(MEMIO_SKEW_CHARGES, lines));
+		charge(g, MEMIO_LIMIT_CPU, 0, b.read, b.write, cpu_span_ns());
+	}
+	bytes = memio_limit_chunk(g, &stopped);
+	return min_t(u64, bytes >> (ilog2(MEMIO_LINE_BYTES) + MEMIO_STOCK_BITS), U32_MAX);
 }
 
 /**
- * memio_limit_chunk - how much may be read for an owner before it should be charged
- * @owner:	for whom
+ * memio_limit_chunk - how much may be read for a group before it should be charged
+ * @g:		for whom
  * @stopped:	is set to whether it is stopped already, as soon as it comes to where it can be
  *
  * Context: any, NMI as well.
  * Return: bytes; U64_MAX if nothing limits what CPUs read for it.
  */
-u64 memio_limit_chunk(u32 owner, bool *stopped)
+u64 memio_limit_chunk(struct memio_cgroup *g, bool *stopped)
 {
-	struct memio_cgroup *g;
 	struct memio_limits *l;
 	u64 step = 0;
 
 	*stopped = false;
 	guard(rcu)();
-	for (g = memio_owner_group(owner); g; g = memio_cgroup_parent(g)) {
+	for (; g; g = memio_cgroup_parent(g)) {
 		l = memio_limits_of(g);
 		if (!l)
 			continue;
@@ -602,19 +613,18 @@ static void let_go(struct memio_limits *l, u64 patience_ns)
 
 /*
  * What is below a group that runs for a moment does so, too, whatever it owes: or its own
- * moments might all be in the other's stops.
+ * moments might all be in the other's stops. It goes through those that have limits: a user may
+ * have made any number of groups.
  */
 static void let_go_below(struct memio_limits *above)
 {
-	struct cgroup_subsys_state *css;
 	struct memio_limits *l;
 
 	guard(rcu)();
-	css_for_each_descendant_pre(css, &above->group->css) {
-		l = memio_limits_of(memio_css_cgroup(css));
-		if (l && l != above && READ_ONCE(l->stopped_ns))
+	list_for_each_entry_rcu(l, &memio_all_limits, list)
+		if (l != above && READ_ONCE(l->stopped_ns) &&
+		    memio_is_below(l->group, above->group))
 			let_go(l, READ_ONCE(l->patience_ns));
-	}
 }
 
 /*
@@ -730,8 +740,9 @@ static void watch(struct memio_limits *l)
 		bytes += forgive_line(l->dev_line[id]);
 	bytes += forgive_line(&l->share);
 	memio_event(l->group, MEMIO_EV_FORGIVEN, bytes);
-	pr_warn_ratelimited("a group was stopped for %llu ms, %llu ms longer than its debt justifies: it runs again, %llu bytes are forgiven\n",
-			    (now - since) / NSEC_PER_MSEC, late / NSEC_PER_MSEC, bytes);
+	pr_warn_ratelimited("group %llu was stopped for %llu ms, %llu ms longer than its debt justifies: it runs again, %llu bytes are forgiven\n",
+			    cgroup_id(l->group->css.cgroup), (now - since) / NSEC_PER_MSEC,
+			    late / NSEC_PER_MSEC, bytes);
 	let_go(l, MEMIO_PATIENCE_NS);
 }
 
@@ -872,7 +883,10 @@ void memio_line_set(struct memio_line *line, const u64 *rate)
 			least = memio_least_step(least, line->pool[way].step);
 		}
 	}
-	WRITE_ONCE(line->least, least);
+	if (line->least != least) {
+		WRITE_ONCE(line->least, least);
+		memio_limit_changed();
+	}
 	/* Pairs with the acquire in take_line(). */
 	smp_store_release(&line->ways, ways);
 }
@@ -937,7 +951,8 @@ static struct memio_limits *make_limits(struct memio_cgroup *g, gfp_t gfp)
 	for (int way = 0; way < MEMIO_WAYS; way++)
 		l->fallback[way] = MEMIO_NO_LIMIT;
 	l->group = g;
-	init_irq_work(&l->stop, stop_now);
+	/* With PREEMPT_RT, too, at once, and not when a thread gets to it. */
+	l->stop = IRQ_WORK_INIT_HARD(stop_now);
 	l->patience_ns = MEMIO_PATIENCE_NS;
 	hrtimer_init(&l->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	l->timer.function = timer_fn;
@@ -952,29 +967,38 @@ static void give_limits(struct memio_cgroup *g, struct memio_limits *l)
 	list_add_rcu(&l->list, &memio_all_limits);
 	/* Pairs with the acquire in memio_limits_of(): it is complete. */
 	smp_store_release(&g->limits, l);
+	memio_limit_changed();
 }
 
 /**
  * memio_share_prepare - see to it that a group can have a share, and be stopped
  * @g:	the group
  *
+ * The memory is the group's, also if that has reached its memory.max: it would have no share, and
+ * no end, otherwise.
+ *
  * Context: with memio_limit_mutex; does not sleep.
  * Return: false if there is no memory for it now.
  */
 bool memio_share_prepare(struct memio_cgroup *g)
 {
-	const gfp_t gfp = GFP_NOWAIT | __GFP_NOWARN;
+	struct mem_cgroup *memory, *old;
 	struct memio_limits *l = g->limits;
 
+	if (l && l->share.slices)
+		return true;
+	memory = memio_get_memory_of(g);
+	old = set_active_memcg(memory);
 	if (!l) {
-		l = make_limits(g, gfp);
-		if (!l)
-			return false;
-		give_limits(g, l);
+		l = make_limits(g, MEMIO_GFP_CHARGE);
+		if (l)
+			give_limits(g, l);
 	}
-	if (!l->share.slices)
-		l->share.slices = alloc_percpu_gfp(struct memio_slices, gfp);
-	return l->share.slices;
+	if (l)
+		l->share.slices = alloc_percpu_gfp(struct memio_slices, MEMIO_GFP_CHARGE);
+	set_active_memcg(old);
+	mem_cgroup_put(memory);
+	return l && l->share.slices;
 }
 
 /**
@@ -1272,6 +1296,7 @@ static void look_at_tasks(struct memio_cgroup *g, bool *some, bool *some_not)
 				*some = true;
 			else
 				*some_not = true;
+			cond_resched();
 		}
 		css_task_iter_end(&it);
 		cond_resched();

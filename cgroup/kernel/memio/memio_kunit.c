@@ -298,7 +298,7 @@ static void meter_takes_the_windows_price(struct kunit *test)
 	struct memio_meter m;
 	struct memio_bytes b;
 
-	memio_meter_init(&m);
+	memio_meter_init(&m, MEMIO_METER_DEVICE);
 	publish(0, 0, 0, true);
 	charge(&m, 0, 1000, 0);
 	publish(0, 0, HALF, true);
@@ -318,7 +318,7 @@ static void meter_knows_directions(struct kunit *test)
 	struct memio_meter m;
 	struct memio_bytes b;
 
-	memio_meter_init(&m);
+	memio_meter_init(&m, MEMIO_METER_DEVICE);
 	publish(0, 0, 0, true);
 	charge(&m, 1 << 20, 1 << 10, 0);
 	publish(HALF, HALF / 2, MEMIO_PRICE_ONE, true);
@@ -334,7 +334,7 @@ static void meter_shows_what_is_pending(struct kunit *test)
 {
 	struct memio_meter m;
 
-	memio_meter_init(&m);
+	memio_meter_init(&m, MEMIO_METER_DEVICE);
 	publish(0, 0, HALF, true);
 	charge(&m, 0, 1000, 0);
 	KUNIT_EXPECT_EQ(test, read_meter(&m).from, 1000);
@@ -349,7 +349,7 @@ static void meter_without_samples(struct kunit *test)
 	struct memio_meter m;
 	struct memio_bytes b;
 
-	memio_meter_init(&m);
+	memio_meter_init(&m, MEMIO_METER_DEVICE);
 	publish(0, 0, 0, false);
 	charge(&m, 300, 700, 0);
 	for (int i = 0; i < 2; i++) {
@@ -378,7 +378,7 @@ static void meter_of_a_package_beyond(struct kunit *test)
 
 	dev.package = memio_device_package(MEMIO_PACKAGES);
 	KUNIT_EXPECT_EQ(test, memio_device_package(MEMIO_PACKAGES - 1), MEMIO_PACKAGES - 1);
-	memio_meter_init(&m);
+	memio_meter_init(&m, MEMIO_METER_DEVICE);
 	publish(0, 0, 0, true);
 	window = memio_price_window(dev.package);
 	memio_meter_add(&m, &dev, window, &io);
@@ -392,7 +392,7 @@ static void meter_of_long_ago(struct kunit *test)
 {
 	struct memio_meter m;
 
-	memio_meter_init(&m);
+	memio_meter_init(&m, MEMIO_METER_DEVICE);
 	publish(0, 0, 0, true);
 	charge(&m, 0, 1000, 0);
 	for (int i = 0; i < MEMIO_WINDOWS + 10; i++)
@@ -420,7 +420,7 @@ static void meter_of_a_stale_window(struct kunit *test)
 	struct memio_meter m;
 	u32 window;
 
-	memio_meter_init(&m);
+	memio_meter_init(&m, MEMIO_METER_DEVICE);
 	publish(0, 0, 0, true);
 	charge(&m, 0, 1000, 0);
 	publish(0, 0, HALF / 2, true);
@@ -439,7 +439,7 @@ static void meter_of_a_late_timer(struct kunit *test)
 	struct memio_price p = { .from_write = HALF };
 	struct memio_meter m;
 
-	memio_meter_init(&m);
+	memio_meter_init(&m, MEMIO_METER_DEVICE);
 	publish(0, 0, 0, true);
 	charge(&m, 0, 1000, 0);
 	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1400 * NSEC_PER_MSEC, true);
@@ -455,7 +455,7 @@ static void meter_does_not_go_back(struct kunit *test)
 {
 	struct memio_meter m;
 
-	memio_meter_init(&m);
+	memio_meter_init(&m, MEMIO_METER_DEVICE);
 	for (int windows = 1; windows < 2 * MEMIO_WINDOWS; windows *= 2) {
 		struct memio_bytes b;
 
@@ -479,8 +479,8 @@ static void meter_that_is_ahead(struct kunit *test)
 	struct memio_meter below, above;
 	u32 window;
 
-	memio_meter_init(&below);
-	memio_meter_init(&above);
+	memio_meter_init(&below, MEMIO_METER_DEVICE);
+	memio_meter_init(&above, MEMIO_METER_DEVICE);
 	publish(0, 0, 0, false);
 	window = memio_price_window(PACKAGE);
 	memio_meter_add(&below, &a_device, window, &io);
@@ -513,7 +513,7 @@ static void meter_of_a_pause(struct kunit *test)
 	struct memio_price p = { .from_write = HALF };
 	struct memio_meter m;
 
-	memio_meter_init(&m);
+	memio_meter_init(&m, MEMIO_METER_DEVICE);
 	publish(0, 0, 0, true);
 	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1, false);
 	charge(&m, 0, 1000, 0);
@@ -542,7 +542,7 @@ static void meter_of_a_pause_is_complete(struct kunit *test)
 	struct memio_meter m;
 	u32 window;
 
-	memio_meter_init(&m);
+	memio_meter_init(&m, MEMIO_METER_DEVICE);
 	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1, false);
 	charge(&m, 500, 1000, 0);
 	window = memio_price_window(PACKAGE);
@@ -566,7 +566,7 @@ static void meter_of_a_late_price(struct kunit *test)
 	struct memio_price p = { .from_write = HALF };
 	struct memio_meter m;
 
-	memio_meter_init(&m);
+	memio_meter_init(&m, MEMIO_METER_DEVICE);
 	publish(0, 0, 0, true);
 	charge(&m, 0, 1000, 0);
 	memio_prices[PACKAGE].updated_ns = ktime_get_ns() - 1600 * NSEC_PER_MSEC;
@@ -580,8 +580,8 @@ static void meter_that_joins(struct kunit *test)
 	struct memio_bytes carried = {};
 	struct memio_meter m, to;
 
-	memio_meter_init(&m);
-	memio_meter_init(&to);
+	memio_meter_init(&m, MEMIO_METER_DEVICE);
+	memio_meter_init(&to, MEMIO_METER_DEVICE);
 	publish(0, 0, 0, true);
 	charge(&m, 0, 1000, 0);
 	publish(0, 0, HALF, true);
@@ -601,7 +601,7 @@ static void meter_of_large_sums(struct kunit *test)
 {
 	struct memio_meter m;
 
-	memio_meter_init(&m);
+	memio_meter_init(&m, MEMIO_METER_DEVICE);
 	publish(0, 0, 0, true);
 	charge(&m, 0, 1ull << 50, 0);
 	publish(0, 0, MEMIO_PRICE_ONE, true);
@@ -619,7 +619,7 @@ static void meter_of_late_claims(struct kunit *test)
 	struct memio_meter m;
 	struct memio_bytes b;
 
-	memio_meter_init(&m);
+	memio_meter_init(&m, MEMIO_METER_DEVICE);
 	publish(0, 0, 0, true);
 	charge(&m, 0, 1000, 400);
 	memio_price_publish(PACKAGE, &p, NULL, true, ktime_get_ns(), 1, true);
@@ -645,8 +645,8 @@ static void meter_of_a_device_with_its_own_price(struct kunit *test)
 
 	list->own = kunit_kcalloc(test, MEMIO_WINDOWS, sizeof(own), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, list->own);
-	memio_meter_init(&ma);
-	memio_meter_init(&mb);
+	memio_meter_init(&ma, MEMIO_METER_DEVICE);
+	memio_meter_init(&mb, MEMIO_METER_DEVICE);
 	publish(0, 0, 0, true);
 	memio_meter_add(&ma, &a_device, memio_price_window(PACKAGE), &io);
 	memio_meter_add(&mb, &b_device, memio_price_window(PACKAGE), &io);
@@ -679,8 +679,88 @@ static void meter_of_a_device_with_its_own_price(struct kunit *test)
 	list->own = NULL;
 }
 
+/* ---- bounds of meters ---- */
+
+static void expect_bounds(struct kunit *test, const struct memio_bytes *b, u64 read_min,
+			  u64 read_max, u64 write_min, u64 write_max)
+{
+	KUNIT_EXPECT_EQ(test, b->read_min, read_min);
+	KUNIT_EXPECT_EQ(test, b->read_max, read_max);
+	KUNIT_EXPECT_EQ(test, b->write_min, write_min);
+	KUNIT_EXPECT_EQ(test, b->write_max, write_max);
+}
+
+/* The device has moved so many lines each way; a byte costs 1/4 to 3/4. */
+static void publish_bounds(struct memio_bounds *b, u32 lines, u32 price)
+{
+	*b = (struct memio_bounds){ .dev = { [1] = a_device.id } };
+	b->to_lines[1] = lines;
+	b->from_lines[1] = lines;
+	for (int kind = 0; kind < MEMIO_BOUND_KINDS; kind++) {
+		b->least[kind][1] = BIT(MEMIO_BOUND_SHIFT) / 4;
+		b->most[kind][1] = BIT(MEMIO_BOUND_SHIFT) * 3 / 4;
+	}
+	memio_price_bounds(PACKAGE, b);
+	publish(price, 0, price, true);
+}
+
+static void meter_has_bounds(struct kunit *test)
+{
+	struct memio_bounds *bounds = kunit_kzalloc(test, sizeof(*bounds), GFP_KERNEL);
+	struct memio_pricelist *list = &memio_prices[PACKAGE];
+	struct memio_bounds *before = list->bounds;
+	struct memio_meter m, task;
+	struct memio_bytes b;
+
+	KUNIT_ASSERT_NOT_NULL(test, bounds);
+	list->bounds = kunit_kcalloc(test, MEMIO_WINDOWS, sizeof(*bounds), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, list->bounds);
+	memio_meter_init(&m, MEMIO_METER_DEVICE);
+	memio_meter_init(&task, MEMIO_METER_TASK);
+	publish(0, 0, 0, true);
+	a_device.owners = memio_price_window(PACKAGE) - 4 * MEMIO_BOUND_WINDOWS;
+
+	charge(&m, 6400, 0, 0);
+	charge(&task, 6400, 0, 0);
+	publish_bounds(bounds, 200, HALF);
+	b = read_meter(&m);
+	expect_bounds(test, &b, 1600, 4800, 0, 0);
+	/* The task has half of it; but there is no other. */
+	b = read_meter(&task);
+	expect_bounds(test, &b, 1600, 4800, 0, 0);
+
+	/* There is: of a fourth at least that all cost nothing is certain. */
+	memio_device_charged(&a_device, memio_price_window(PACKAGE), 1, NULL);
+	charge(&task, 6400, 0, 0);
+	publish_bounds(bounds, 200, HALF);
+	b = read_meter(&task);
+	expect_bounds(test, &b, 1600, 4800 + 6400, 0, 0);
+
+	/* The price is between its bounds. */
+	charge(&m, 0, 6400, 0);
+	publish_bounds(bounds, 200, MEMIO_PRICE_ONE);
+	b = read_meter(&m);
+	KUNIT_EXPECT_EQ(test, b.write, 6400);
+	KUNIT_EXPECT_EQ(test, b.write_min, 1600);
+	KUNIT_EXPECT_EQ(test, b.write_max, 6400);
+
+	/* Of a window without bounds, and of one without a price */
+	memio_meter_init(&m, MEMIO_METER_DEVICE);
+	charge(&m, 1000, 2000, 0);
+	publish(HALF, 0, HALF, true);
+	b = read_meter(&m);
+	expect_bounds(test, &b, 0, 1000, 0, 2000);
+	charge(&m, 1000, 2000, 3000);
+	publish(0, 0, 0, false);
+	b = read_meter(&m);
+	expect_bounds(test, &b, 0, 2000, 0, 7000);
+	KUNIT_EXPECT_EQ(test, b.write, 6000);
+	list->bounds = before;
+}
+
 static struct kunit_case meter_cases[] = {
 	KUNIT_CASE(meter_of_a_device_with_its_own_price),
+	KUNIT_CASE(meter_has_bounds),
 	KUNIT_CASE(meter_of_late_claims),
 	KUNIT_CASE(meter_takes_the_windows_price),
 	KUNIT_CASE(meter_knows_directions),
@@ -769,7 +849,8 @@ static int owners_init(struct kunit *test)
 	o->dev->total = alloc_percpu(struct memio_total);
 	KUNIT_ASSERT_TRUE(test, !!o->dev->total);
 	for_each_possible_cpu(cpu)
-		memio_meter_init(&per_cpu_ptr(o->dev->total, cpu)->meter);
+		memio_meter_init(&per_cpu_ptr(o->dev->total, cpu)->meter,
+				 MEMIO_METER_DEVICE);
 	o->dev->package = PACKAGE;
 	o->dev->id = MEMIO_DEVICES - 1;
 	memio_devices[o->dev->id] = o->dev;
@@ -969,11 +1050,15 @@ static void charge_waits_in_the_stock(struct kunit *test)
 	struct owners *o = test->priv;
 	u32 id = owner_in(o->group[0]);
 
+	/* The account is made, which PREEMPT_RT does not do where preemption is off. */
+	charge_from(o->dev->id, id, 1, CLAIM);
+	memio_stock_drain();
+	KUNIT_EXPECT_EQ(test, own_from(id), 1);
 	preempt_disable();
 	charge_from(o->dev->id, id, 65535, CLAIM);
-	KUNIT_EXPECT_EQ(test, own_from(id), 0);
+	KUNIT_EXPECT_EQ(test, own_from(id), 1);
 	charge_from(o->dev->id, id, 1, CLAIM);
-	KUNIT_EXPECT_EQ(test, own_from(id), 65536);
+	KUNIT_EXPECT_EQ(test, own_from(id), 65537);
 	preempt_enable();
 }
 
@@ -1696,8 +1781,8 @@ static struct memio_moved lines_of(const struct memio_device *dev)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		sum.to += per_cpu_ptr(dev->total, cpu)->meter.to_lines;
-		sum.from += per_cpu_ptr(dev->total, cpu)->meter.from_lines;
+		sum.to += per_cpu_ptr(dev->total, cpu)->to_lines;
+		sum.from += per_cpu_ptr(dev->total, cpu)->from_lines;
 	}
 	return sum;
 }

@@ -444,11 +444,6 @@ static void reap_owners(struct work_struct *work)
 		mod_delayed_work(system_wq, &reap_work, HZ);
 }
 
-static struct memio_cgroup *task_group_of(struct task_struct *p)
-{
-	return memio_css_cgroup(task_css_check(p, memio_cgrp_id, true));
-}
-
 /**
  * memio_group_owner - whose the bytes are of a group's task that is no owner
  * @g:	the group. A task that exits stays in one that the controller is taken from, which has
@@ -482,8 +477,9 @@ u32 __memio_task_owner(struct task_struct *p)
 	u32 id;
 
 	rcu_read_lock();
-	/* After a failure not for a while, as it takes one to change. */
-	early = time_before(jiffies, READ_ONCE(task_group_of(p)->try_again));
+	/* Not for a while after a failure, as it takes one to change; nor without memory here. */
+	early = time_before(jiffies, READ_ONCE(memio_group_of(p)->try_again)) ||
+		!memio_may_allocate();
 	if (!exiting && !early)
 		o = alloc_owner(p, GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOMEMALLOC);
 	/*
@@ -491,7 +487,7 @@ u32 __memio_task_owner(struct task_struct *p)
 	 * its new group: either we see that one, or it sees our id.
 	 */
 	raw_spin_lock_irqsave(&owners_lock, flags);
-	g = task_group_of(p);
+	g = memio_group_of(p);
 	id = p->memio_owner;
 	if (!id && o && settle(o, g)) {
 		id = o->id;
@@ -561,7 +557,7 @@ static void make_account(struct memio_sums *s, struct memio_device *dev, struct 
 	set_active_memcg(old);
 	if (!new)
 		return;
-	memio_meter_init(&new->meter);
+	memio_meter_init(&new->meter, MEMIO_METER_TASK);
 	new->dev = dev;
 
 	raw_spin_lock_irqsave(&s->lock, flags);
@@ -614,7 +610,7 @@ struct memio_cgroup *memio_owner_group(u32 id)
  * @id:		the owner; an id that names nobody is the root's
  * @dev:	the device
  *
- * Context: any in which memory can be had: no raw locks, and no interrupt that never has a thread.
+ * Context: any; with PREEMPT_RT nothing is made with raw locks, or in a hard interrupt.
  */
 void memio_owner_prepare(u32 id, struct memio_device *dev)
 {
@@ -622,6 +618,8 @@ void memio_owner_prepare(u32 id, struct memio_device *dev)
 	struct memio_sums *s;
 	bool below;
 
+	if (!memio_may_allocate())
+		return;
 	rcu_read_lock();
 	g = charged(id, &s);
 	if (s && !account(s, dev))
@@ -660,6 +658,7 @@ void memio_owner_charge(u32 id, struct memio_device *dev, u32 window,
 			memio_event(g, MEMIO_EV_NO_SLOT, 1);
 	}
 	trace_memio_charge(id, dev->name, io->to, io->from + io->late);
+	memio_device_charged(dev, window, id, g);
 	for (below = false; g; g = memio_cgroup_parent(g), below = true)
 		memio_cgroup_add(g, below, dev, window, io);
 	rcu_read_unlock();
@@ -700,7 +699,7 @@ u32 memio_task_or_group(struct task_struct *p)
 {
 	u32 id = READ_ONCE(p->memio_owner);
 
-	return id ?: memio_group_owner(task_group_of(p));
+	return id ?: memio_group_owner(memio_group_of(p));
 }
 
 /* Makes a task an owner, if it has to be. Returns false if that was not possible. */
@@ -779,8 +778,8 @@ void memio_owner_dirty(u32 id, int pages)
 static void trace_update_cpu(const struct memio_sums *s, u32 id, u64 ns)
 {
 	const struct memio_cpu_bytes *at = s->cpu_at;
-	const struct memio_bytes then = { .read = at[0].read, .write = at[0].write };
-	const struct memio_bytes now = { .read = at[1].read, .write = at[1].write };
+	const struct memio_moment then = { .read = at[0].read, .write = at[0].write };
+	const struct memio_moment now = { .read = at[1].read, .write = at[1].write };
 
 	if (now.read != then.read)
 		trace_memio_update(id, "cpu", ns, &then, &now);
@@ -793,6 +792,7 @@ static void trace_update_cpu(const struct memio_sums *s, u32 id, u64 ns)
 static bool update(struct memio_sums *s, u32 id, u64 now)
 {
 	struct memio_account *a;
+	struct memio_bytes sum;
 	u64 ns;
 
 	lockdep_assert_held(&s->lock);
@@ -810,7 +810,8 @@ static bool update(struct memio_sums *s, u32 id, u64 now)
 		trace_update_cpu(s, id, ns);
 	for (a = s->accounts; a; a = a->next) {
 		a->at[0] = a->at[1];
-		account_read(a, &a->at[1]);
+		account_read(a, &sum);
+		a->at[1] = (struct memio_moment){ sum.to, sum.from, sum.read, sum.write };
 		trace_memio_update(id, a->dev->name, ns, &a->at[0], &a->at[1]);
 	}
 	return true;
@@ -877,7 +878,7 @@ static void prepare_dead(struct memio_owner *o, struct signal_struct *sig)
  *
  * Its sums are its process's from here on, with what is still to come for it.
  *
- * Context: with p->sighand->siglock, interrupts off.
+ * Context: with p->sighand->siglock; with PREEMPT_RT, interrupts are on.
  */
 void __memio_exit(struct task_struct *p)
 {

@@ -26,6 +26,14 @@
  * With the estimator "device" a window has prices of some devices beside the
  * common one, which all others pay (learn.c).
  *
+ * A meter has three sums of memory bytes in each direction: by the price, and by the least and
+ * the most that a byte can have cost in that window (bounds.c). The price is between the two, or
+ * they are moved to it. Where several owners had a part of what a device moved, the bounds of each
+ * are further apart: that is so if another than before was charged in one of the windows that
+ * shares are taken over, or after that. A group's meter has a CPU's part of its bytes, and so wider
+ * bounds than the group has: they are bounds nevertheless. A line costs nothing or a line where
+ * there are no bounds, and where bytes have no price, or that of another window.
+ *
  * Without a sample (nobody wants figures, or no counters) the window stays open, and
  * ends up without a price: its bytes count one for one, an upper bound for whole
  * lines, as each passes the memory at most once, and are counted as unpriced besides.
@@ -94,6 +102,23 @@ static struct memio_own skewed_own(struct memio_own own)
 }
 
 /**
+ * memio_price_bounds - the bounds of the window that is about to be closed
+ * @package:	the package
+ * @bounds:	the bounds
+ *
+ * Context: as memio_price_publish(), which comes next.
+ */
+void memio_price_bounds(unsigned int package, const struct memio_bounds *bounds)
+{
+	struct memio_pricelist *list = &memio_prices[package];
+
+	if (!list->bounds)
+		return;
+	list->bounds[place(list->now)] = *bounds;
+	list->fresh = true;
+}
+
+/**
  * memio_price_publish - close a package's window, with its price
  * @package:	the package
  * @price:	memory bytes for each IO byte; not read if it isn't valid
@@ -123,6 +148,8 @@ void memio_price_publish(unsigned int package, const struct memio_price *price,
 			   valid ? price->to_write : 0, valid ? price->from_read : 0,
 			   valid ? price->from_write : 0);
 	w->valid = valid;
+	w->bounded = valid && list->fresh;
+	list->fresh = false;
 	w->known = valid || last->known;
 	w->from = valid ? list->now : last->from;
 	w->price = valid ? skewed_price(*price) : last->price;
@@ -159,6 +186,100 @@ static void add_cost(struct memio_bytes *sum, const struct memio_price *p,
 		     at(io->late_lines, p->late_read);
 	sum->write += at(io->to_lines, p->to_write) + at(io->from_lines, p->from_write) +
 		      at(io->late_lines, p->late_write);
+}
+
+static void add_span(u64 *least, u64 *most, u64 bytes, u32 price, const struct memio_span *span)
+{
+	*least += at(bytes, min(price, span->least));
+	*most += at(bytes, max(price, span->most));
+}
+
+/* Lines of which a device has written a part only may have had to be read. */
+static u64 most_fills(u64 bytes, u64 lines)
+{
+	return lines > bytes ? min(lines, MEMIO_LINE_BYTES * (lines - bytes)) : 0;
+}
+
+/* Adds the least and the most that @io costs, where nothing is known but the price, if that is. */
+static void add_unbounded(struct memio_bytes *sum, const struct memio_price *p,
+			  const struct memio_io *io)
+{
+	const struct memio_span any = { .most = MEMIO_PRICE_ONE }, none = {};
+	u64 fills = most_fills(io->from, io->from_lines) + most_fills(io->late, io->late_lines);
+
+	if (!p) {
+		sum->read_max += max(io->to, io->to_lines) + fills;
+		sum->write_max += max(io->from, io->from_lines) + max(io->late, io->late_lines);
+		return;
+	}
+	sum->read_max += fills;
+	add_span(&sum->read_min, &sum->read_max, io->to_lines, p->to_read, &any);
+	add_span(&sum->write_min, &sum->write_max, io->to_lines, p->to_write, &none);
+	add_span(&sum->read_min, &sum->read_max, io->from_lines, p->from_read, &none);
+	add_span(&sum->write_min, &sum->write_max, io->from_lines, p->from_write, &any);
+	add_span(&sum->read_min, &sum->read_max, io->late_lines, p->late_read, &none);
+	add_span(&sum->write_min, &sum->write_max, io->late_lines, p->late_write, &any);
+}
+
+/* Whether others than the meter's may have moved something in a window, or just before */
+static bool is_shared(const struct memio_meter *m, const struct memio_device *dev, u32 window)
+{
+	u32 changed = m->of == MEMIO_METER_TASK ? READ_ONCE(dev->owners) : READ_ONCE(dev->groups);
+
+	return m->of != MEMIO_METER_DEVICE &&
+	       (s32)(changed - (window - 2 * MEMIO_BOUND_WINDOWS)) >= 0;
+}
+
+/* The bounds of a meter's bytes, of which the device has moved so many */
+static void span_of(const struct memio_bounds *b, u16 dev, enum memio_bound_kind kind, bool shared,
+		    u64 mine, u64 all, struct memio_span *span)
+{
+	memio_bounds_of(b, dev, kind, span);
+	if (shared)
+		memio_span_share(span, mine, all);
+}
+
+/* Of what is claimed late: when it was moved, and so which part it had then, is not known. */
+static void late_span_of(const struct memio_bounds *b, u16 dev, enum memio_bound_kind kind,
+			 bool alone, struct memio_span *span)
+{
+	if (alone)
+		memio_bounds_of(b, dev, kind, span);
+	else
+		*span = (struct memio_span){ .most = MEMIO_PRICE_ONE };
+}
+
+/* As add_unbounded(), where bounds are known. */
+static void add_bounds(struct memio_meter *m, const struct memio_device *dev,
+		       const struct memio_bounds *b, const struct memio_price *p,
+		       const struct memio_io *io, u32 window)
+{
+	bool shared = is_shared(m, dev, window);
+	struct memio_bytes *sum = &m->sum;
+	const struct memio_span none = {};
+	struct memio_span span;
+	u64 to, from;
+	bool alone;
+
+	alone = memio_bounds_lines(b, dev->id, &to, &from);
+	shared |= !alone;
+	if (io->to_lines) {
+		span_of(b, dev->id, MEMIO_BOUND_TO_READ, shared, io->to_lines, to, &span);
+		add_span(&sum->read_min, &sum->read_max, io->to_lines, p->to_read, &span);
+		add_span(&sum->write_min, &sum->write_max, io->to_lines, p->to_write, &none);
+	}
+	if (io->from_lines) {
+		span_of(b, dev->id, MEMIO_BOUND_FROM_READ, shared, io->from_lines, from, &span);
+		add_span(&sum->read_min, &sum->read_max, io->from_lines, p->from_read, &span);
+		span_of(b, dev->id, MEMIO_BOUND_FROM_WRITE, shared, io->from_lines, from, &span);
+		add_span(&sum->write_min, &sum->write_max, io->from_lines, p->from_write, &span);
+	}
+	if (io->late_lines) {
+		late_span_of(b, dev->id, MEMIO_BOUND_LATE_READ, alone, &span);
+		add_span(&sum->read_min, &sum->read_max, io->late_lines, p->late_read, &span);
+		late_span_of(b, dev->id, MEMIO_BOUND_LATE_WRITE, alone, &span);
+		add_span(&sum->write_min, &sum->write_max, io->late_lines, p->late_write, &span);
+	}
 }
 
 /*
@@ -213,7 +334,7 @@ static bool is_old(u32 window, u32 now)
  * and would have fewer of them than those below it. If no window was valid since theirs, theirs
  * was not either.
  */
-static void add_closed(struct memio_bytes *sum, const struct memio_device *dev,
+static void add_closed(struct memio_meter *m, const struct memio_device *dev,
 		       const struct memio_io *io, u32 window, u32 now)
 {
 	const struct memio_pricelist *list = &memio_prices[dev->package];
@@ -223,12 +344,18 @@ static void add_closed(struct memio_bytes *sum, const struct memio_device *dev,
 
 	if (!is_sampled(window) || !is_old(window, open)) {
 		priced = price_of(list, window, dev, &p);
+		if (priced && list->window[place(window)].bounded) {
+			add_cost(&m->sum, &p, io);
+			add_bounds(m, dev, &list->bounds[place(window)], &p, io, window);
+			return;
+		}
 	} else {
 		last = before(is_old(before(now), open) ? open : now);
 		priced = (s32)(list->window[place(last)].from - window) >= 0 &&
 			 last_price(list, last, dev, &p);
 	}
-	add_cost(sum, priced ? &p : NULL, io);
+	add_cost(&m->sum, priced ? &p : NULL, io);
+	add_unbounded(&m->sum, priced ? &p : NULL, io);
 }
 
 static bool any_bytes(const struct memio_io *io)
@@ -249,7 +376,7 @@ static void settle(struct memio_meter *m, const struct memio_device *dev, u32 no
 	if (any_bytes(&m->pending)) {
 		if (m->window - now < MEMIO_AHEAD)
 			return;
-		add_closed(&m->sum, dev, &m->pending, m->window, now);
+		add_closed(m, dev, &m->pending, m->window, now);
 		m->pending = (struct memio_io){};
 	}
 	m->window = now;
@@ -270,15 +397,21 @@ void memio_bytes_add(struct memio_bytes *sum, const struct memio_bytes *b)
 	sum->write += b->write;
 	sum->unpriced_to += b->unpriced_to;
 	sum->unpriced_from += b->unpriced_from;
+	sum->read_min += b->read_min;
+	sum->read_max += b->read_max;
+	sum->write_min += b->write_min;
+	sum->write_max += b->write_max;
 }
 
 /**
  * memio_meter_init - begin at zero
  * @m:	the meter
+ * @of:	whose bytes it counts
  */
-void memio_meter_init(struct memio_meter *m)
+void memio_meter_init(struct memio_meter *m, enum memio_meter_of of)
 {
 	memset(m, 0, sizeof(*m));
+	m->of = of;
 	raw_spin_lock_init(&m->lock);
 }
 
@@ -308,10 +441,8 @@ void memio_meter_add(struct memio_meter *m, const struct memio_device *dev, u32 
 		m->pending.from_lines += io->from_lines;
 		m->pending.late_lines += io->late_lines;
 	} else {
-		add_closed(&m->sum, dev, io, window, m->window);
+		add_closed(m, dev, io, window, m->window);
 	}
-	WRITE_ONCE(m->to_lines, m->to_lines + io->to_lines);
-	WRITE_ONCE(m->from_lines, m->from_lines + io->from_lines);
 	WRITE_ONCE(m->sum.to, m->sum.to + io->to);
 	WRITE_ONCE(m->sum.from, m->sum.from + io->from + io->late);
 	raw_spin_unlock_irqrestore(&m->lock, flags);
@@ -334,6 +465,7 @@ static void look(struct memio_meter *m, const struct memio_device *dev, u32 wind
 		/* Who has asked for the window long ago: theirs may be closed. */
 		settle(m, dev, memio_price_window(dev->package));
 		add_cost(&m->sum, NULL, &m->pending);
+		add_unbounded(&m->sum, NULL, &m->pending);
 		m->pending = (struct memio_io){};
 	}
 }

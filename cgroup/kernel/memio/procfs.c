@@ -199,6 +199,14 @@ static void show_line(struct seq_file *m, const struct line *line)
 		   line->bps[0], line->bps[1], line->bps[2], line->bps[3]);
 }
 
+static void show_cpu(struct seq_file *m, const struct line *cpu)
+{
+	seq_printf(m, "cpu mem_read=%llu mem_write=%llu valid=%d mem_read_bps=%llu mem_write_bps=%llu",
+		   cpu->sum.read, cpu->sum.write, memio_cpu_valid(), cpu->bps[2], cpu->bps[3]);
+	memio_show_bounds(m, &cpu->sum);
+	seq_putc(m, '\n');
+}
+
 static int membw_show(struct seq_file *m, struct task_struct *task, bool whole)
 {
 	struct memio_device *dev;
@@ -247,10 +255,9 @@ static int membw_show(struct seq_file *m, struct task_struct *task, bool whole)
 		show_line(m, line);
 		add_line(&total, line);
 	}
+	memio_cpu_bounds(&r->cpu.sum);
 	if (memio_cpu_shown())
-		seq_printf(m, "cpu mem_read=%llu mem_write=%llu valid=%d mem_read_bps=%llu mem_write_bps=%llu\n",
-			   r->cpu.sum.read, r->cpu.sum.write, memio_cpu_valid(), r->cpu.bps[2],
-			   r->cpu.bps[3]);
+		show_cpu(m, &r->cpu);
 	add_line(&total, &r->cpu);
 	seq_puts(m, "total");
 	show_line(m, &total);

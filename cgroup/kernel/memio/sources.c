@@ -19,6 +19,12 @@ static const struct {
 	{ INTEL_HASWELL_X,	&memio_hsx },
 	{ INTEL_BROADWELL_X,	&memio_bdx },
 	{ INTEL_BROADWELL_D,	&memio_bdx },
+	{ INTEL_ICELAKE_X,	&memio_icx },
+	{ INTEL_ICELAKE_D,	&memio_icx },
+	{ INTEL_SAPPHIRERAPIDS_X, &memio_spr },
+	{ INTEL_EMERALDRAPIDS_X, &memio_spr },
+	{ INTEL_GRANITERAPIDS_X, &memio_gnr },
+	{ INTEL_GRANITERAPIDS_D, &memio_gnr },
 };
 
 const struct memio_source memio_none = {

@@ -70,6 +70,12 @@
  * stop looks at these alone, and removes those on which the group does not run at the moment. A
  * release goes to the CPUs on which tasks wait (memio_limits.waiting).
  *
+ * A switch does not look at a group and all above it each time. A CPU remembers the group at
+ * which it has looked last (memio_seen_here), if nothing was stopped then, and the CPU's counter
+ * overflows in time: it is in all these masks.
+ * A stop goes to the CPUs in the mask, and makes each forget that. Groups that come, or get their
+ * first limit, make all CPUs forget it (memio_limit_changed()).
+ *
  * A few at a time
  *
  * A thousand threads that share a small limit would all run, for what the first of them spends
@@ -115,9 +121,11 @@
  * its lock, so that who parks it, or wants it to end, does not wait for the group.
  *
  * What is not so good: Tasks RCU waits for a task in limbo as for one that has been preempted,
- * until it comes by the scheduler, which turn() sees to every ten seconds. The time in limbo is CPU
- * pressure in the task's pressure files, as it is for tasks that CFS groups' bandwidth stops;
- * memory pressure it is not. What a task asks for by uclamp stays in the run queue's account.
+ * until it comes by the scheduler, which turn() sees to every ten seconds. Tasks are let go on the
+ * CPU where they stopped, whatever runs there by then, as those of CFS groups' bandwidth are.
+ * The time in limbo is CPU pressure in the task's pressure files, as it is for tasks that CFS
+ * groups' bandwidth stops; memory pressure it is not. What a task asks for by uclamp stays in the
+ * run queue's account.
  */
 
 #include <linux/cgroup.h>
@@ -145,10 +153,7 @@ DEFINE_STATIC_KEY_FALSE(memio_limit_key);
 /* Groups that are stopped: while there is none nobody looks at their own. */
 atomic_t memio_nr_stopped = ATOMIC_INIT(0);
 
-static struct memio_cgroup *group_of(struct task_struct *p)
-{
-	return memio_css_cgroup(task_css_check(p, memio_cgrp_id, true));
-}
+DEFINE_PER_CPU(struct memio_look, memio_seen_here);
 
 /* What stops a task: its group's limits, or those of one above. In RCU's read side. */
 static struct memio_limits *stopped_by(struct task_struct *p)
@@ -156,7 +161,7 @@ static struct memio_limits *stopped_by(struct task_struct *p)
 	struct memio_cgroup *g;
 	struct memio_limits *l;
 
-	for (g = group_of(p); g; g = memio_cgroup_parent(g)) {
+	for (g = memio_group_of(p); g; g = memio_cgroup_parent(g)) {
 		l = memio_limits_of(g);
 		if (l && READ_ONCE(l->stopped_ns))
 			return l;
@@ -182,11 +187,12 @@ static void leave_limbo(struct rq *rq, struct task_struct *p)
  */
 bool memio_can_be_stopped(struct task_struct *p)
 {
-#ifdef CONFIG_SCHED_CLASS_EXT
-	if (READ_ONCE(p->sched_class) == &ext_sched_class)
+	int policy = READ_ONCE(p->policy);
+
+	/* As with the policy, it may change as soon as it has been looked at. */
+	if (data_race(task_on_scx(p)))
 		return false;
-#endif
-	return fair_policy(READ_ONCE(p->policy));
+	return fair_policy(policy) || idle_policy(policy);
 }
 
 enum outcome { STOPPED, CHANGED, NOT_STOPPED };
@@ -399,14 +405,30 @@ static bool has_cpu(struct memio_cgroup *g, int cpu)
 	return stopped;
 }
 
+static noinline void look_at_group(struct memio_cgroup *g, struct task_struct *p)
+{
+	struct memio_look *seen = this_cpu_ptr(&memio_seen_here);
+	bool stopped;
+
+	guard(rcu)();
+	memio_see(seen, g);
+	stopped = has_cpu(g, smp_processor_id());
+	if (stopped)
+		set_tsk_thread_flag(p, TIF_NOTIFY_RESUME);
+	if (!memio_cpu_comes_to(p) || stopped)
+		memio_forget(seen);
+}
+
 /* See memio_runs(). */
 void __memio_runs(struct task_struct *p)
 {
-	if (p->flags & PF_KTHREAD || is_idle_task(p))
+	struct memio_cgroup *g;
+
+	if (p->flags & PF_KTHREAD)
 		return;
-	guard(rcu)();
-	if (has_cpu(group_of(p), smp_processor_id()))
-		set_tsk_thread_flag(p, TIF_NOTIFY_RESUME);
+	g = memio_group_of(p);
+	if (unlikely(!memio_has_seen(g)))
+		look_at_group(g, p);
 }
 
 /* See memio_leave_limbo(). */
@@ -525,14 +547,6 @@ void __memio_cpu_goes(struct rq *rq)
 	}
 }
 
-static bool is_below(struct memio_cgroup *g, const struct memio_cgroup *above)
-{
-	for (; g; g = memio_cgroup_parent(g))
-		if (g == above)
-			return true;
-	return false;
-}
-
 /**
  * memio_flag_running - a group is stopped: see to it that what runs now stops
  * @l:	the limits that it has spent
@@ -551,12 +565,15 @@ unsigned int memio_flag_running(struct memio_limits *l)
 	int cpu;
 
 	guard(rcu)();
+	/* One that is offline has to forget, too: it may come back while the group is stopped. */
 	for_each_cpu(cpu, l->cpus) {
 		rq = cpu_rq(cpu);
 		rq_lock_irqsave(rq, &rf);
+		/* The next switch looks anew, and finds that the group is stopped. */
+		memio_forget(per_cpu_ptr(&memio_seen_here, cpu));
 		p = rcu_dereference(rq->curr);
 		if (!(p->flags & PF_KTHREAD) && !is_idle_task(p) &&
-		    is_below(group_of(p), l->group)) {
+		    memio_is_below(memio_group_of(p), l->group)) {
 			memio_cpu_look(cpu);
 			set_notify_resume(p);
 		} else {
@@ -588,7 +605,7 @@ void memio_throttle_moved(struct task_struct *p)
 	 */
 	cpu = task_cpu(p);
 	scoped_guard(rcu)
-		has_cpu(group_of(p), cpu);
+		has_cpu(memio_group_of(p), cpu);
 	memio_cpu_look(cpu);
 	set_notify_resume(p);
 }

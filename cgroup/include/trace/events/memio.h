@@ -7,7 +7,7 @@
 
 #include <linux/tracepoint.h>
 
-struct memio_bytes;
+struct memio_moment;
 
 /* Who traces them makes that counters are read. */
 int memio_trace_begin(void);
@@ -38,7 +38,7 @@ TRACE_EVENT(memio_charge,
 /* What an owner has moved since its last update; "cpu": what CPUs have read for it. */
 TRACE_EVENT_FN(memio_update,
 	TP_PROTO(u32 owner, const char *dev, u64 ns,
-		 const struct memio_bytes *then, const struct memio_bytes *now),
+		 const struct memio_moment *then, const struct memio_moment *now),
 	TP_ARGS(owner, dev, ns, then, now),
 	TP_STRUCT__entry(
 		__field(u32, owner)

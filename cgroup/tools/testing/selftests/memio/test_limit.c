@@ -343,7 +343,7 @@ MEMIO_TEST(limit, cannot_hold)
 {
 	const char *line = "io bps=1125899906842624";
 	char text[4096], wanted[64];
-	pid_t fifo = task_of(self->group, SCHED_FIFO), other;
+	pid_t fifo = task_of(self->group, SCHED_FIFO), other, idle;
 
 	ASSERT_LT(0, fifo);
 	EXPECT_EQ(-EOPNOTSUPP, write_file(self->path, line));
@@ -364,6 +364,15 @@ MEMIO_TEST(limit, cannot_hold)
 	EXPECT_STREQ(wanted, text);
 	kill(other, SIGKILL);
 	ASSERT_EQ(other, waitpid(other, NULL, 0));
+	/* Who runs when nobody else does is of the fair class, and stops. */
+	idle = task_of(self->group, SCHED_IDLE);
+	ASSERT_LT(0, idle);
+	EXPECT_EQ(0, write_file(self->path, "io bps=max"));
+	EXPECT_EQ(0, write_file(self->path, line));
+	ASSERT_LE(0, read_file(self->path, text, sizeof(text)));
+	EXPECT_STREQ(wanted, text);
+	kill(idle, SIGKILL);
+	ASSERT_EQ(idle, waitpid(idle, NULL, 0));
 }
 
 /* A group that goes takes its limits with it. */
