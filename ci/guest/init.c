@@ -17,6 +17,9 @@
  * In virtual time steps 2 and 4 take no answer of the host: what it has to say is in the
  * initramfs (protocol.h).
  *
+ * With --init systemd, step 1 ends with systemd as the first process; steps 2 to 4 are those of
+ * memio-init, the same program, in a service (ci/guest/systemd).
+ *
  * Where something essential fails, FAIL tells the host why. Something optional
  * that this kernel lacks (debugfs, say) is noted in the kernel log.
  */
@@ -190,6 +193,14 @@ static ssize_t get_file(const char *path, char *buf, size_t size)
 	return n;
 }
 
+/* Is the host's systemd to be the first process? The kernel makes that word of its command line this. */
+static bool by_systemd(void)
+{
+	const char *name = getenv("MEMIO_INIT");
+
+	return name && !strcmp(name, "systemd");
+}
+
 /* ---- file systems ---- */
 
 static void must_mount(const char *src, const char *dir, const char *type, unsigned long flags,
@@ -209,13 +220,12 @@ static void may_mount(const char *type, const char *dir, unsigned long flags, co
 }
 
 /* The program stays in memory; what else is needed of the initramfs is copied out of it. */
-static void install_tool(const char *name)
+static void install_tool(const char *from, const char *name)
 {
-	char from[64], to[PATH_MAX], buf[65536];
+	char to[PATH_MAX], buf[65536];
 	int src, dst;
 	ssize_t n;
 
-	snprintf(from, sizeof(from), "/bin/%s", name);
 	snprintf(to, sizeof(to), "/root" TOOLS "/%s", name);
 	src = open(from, O_RDONLY | O_CLOEXEC);
 	dst = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
@@ -259,7 +269,11 @@ static void make_root(void)
 	must_mount("tmpfs", "/root/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755");
 	make_dirs("/root/run/lock", 01777);
 	make_dirs("/root" TOOLS, 0755);
-	install_tool("ledger-mark");
+	install_tool("/bin/ledger-mark", "ledger-mark");
+	if (by_systemd()) {
+		install_tool("/init", "memio-init");
+		install_tool("/bin/systemd", "systemd");
+	}
 
 	if (mount("/dev", "/root/dev", NULL, MS_MOVE, NULL) ||
 	    mount("/proc", "/root/proc", NULL, MS_MOVE, NULL) ||
@@ -977,7 +991,13 @@ static void receive(void)
 		fail("lost track of the host's frames");
 }
 
-static void serve(void)
+static void greet(void)
+{
+	note("ready");
+	vm_send(&out, VM_HELLO, 0, VM_MAGIC, strlen(VM_MAGIC));
+}
+
+static __attribute__((noreturn)) void serve(void)
 {
 	struct sigaction sa = { .sa_handler = on_child };
 	sigset_t block, open;
@@ -1036,8 +1056,27 @@ static void serve(void)
 	}
 }
 
-int main(void)
+static __attribute__((noreturn)) void become_systemd(void)
 {
+	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
+	execl("/bin/sh", "sh", TOOLS "/systemd", NULL);
+	fail("cannot run /bin/sh: %s", strerror(errno));
+}
+
+/* As a service of systemd, which has a file system already */
+static void open_again(void)
+{
+	kmsg = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
+	open_port();
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[1], "serve")) {
+		open_again();
+		greet();
+		serve();
+	}
 	must_mount("devtmpfs", "/dev", "devtmpfs", MS_NOSUID, "mode=755");
 	kmsg = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
 	must_mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
@@ -1048,9 +1087,11 @@ int main(void)
 	make_network();
 	open_port();
 	make_root();
+	/* systemd enables those that it knows, where it needs them. */
+	if (by_systemd())
+		become_systemd();
 	enable_controllers();
-	note("ready");
-	vm_send(&out, VM_HELLO, 0, VM_MAGIC, strlen(VM_MAGIC));
+	greet();
 	if (virtual_time)
 		start(vm_peek(&run_request), run_request.len);
 	serve();

@@ -15,6 +15,7 @@ const HsxGeneration hsx_gen_bdx = {
     .ubox = 0x6f1e,
     .pcu = 0x6fc0,
     .imc = { 0x6fb0, 0x6fb1, 0x6fb4, 0x6fb5 },
+    .pci = hsx_cbox_pci,
     .rdmsr = hsx_cbox_rdmsr,
     .wrmsr = hsx_cbox_wrmsr,
     .count = hsx_cbox_count,

@@ -13,6 +13,7 @@ const HsxGeneration hsx_gen_hsx = {
     .ubox = 0x2f1e,
     .pcu = 0x2fc0,
     .imc = { 0x2fb0, 0x2fb1, 0x2fb4, 0x2fb5 },
+    .pci = hsx_cbox_pci,
     .rdmsr = hsx_cbox_rdmsr,
     .wrmsr = hsx_cbox_wrmsr,
     .count = hsx_cbox_count,

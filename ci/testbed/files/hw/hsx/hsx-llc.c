@@ -90,6 +90,24 @@ static void read_mail(HsxCaches *c)
     qemu_spin_unlock(&c->mail_lock);
 }
 
+/**
+ * hsx_channel_lines: what a memory channel of a socket has read and written so far
+ */
+void hsx_channel_lines(unsigned socket, unsigned channel, uint64_t *reads,
+                       uint64_t *writes)
+{
+    *reads = 0;
+    *writes = 0;
+    hsx_lock_all();
+    for (unsigned i = 0; i < hsx.geo.slices; i++) {
+        HsxBox *box = &hsx.box[socket * hsx.geo.slices + i];
+
+        *reads += box->slice.dram_read[channel];
+        *writes += box->slice.dram_write[channel];
+    }
+    hsx_unlock_all();
+}
+
 /* The other socket's LLC has been asked for the line. */
 static void snooped(HsxBox *box, uint64_t line, const struct llc_result *r)
 {
@@ -134,6 +152,7 @@ static struct llc_result access_locked(HsxBox *box, enum llc_op op,
     if (!r.silent) {
         HsxRequest req = {
             .opcode = request_of[op].opcode,
+            .io = io,
             .tid = io ? HSX_TID_IO :
                         (who - box->slice.socket * hsx.socket_cpus) <<
                         (1 - hsx.geo.thread_bits),

@@ -13,7 +13,8 @@
  *	n+2.c	memory controller channel c
  *	n+4	1234:6d69 the ledger (hsx-ledger.c)
  *
- * Their device IDs are those of the generation (gen-*.c), which the property `cpu` names.
+ * Their device IDs are those of the generation (gen-*.c), which the property `cpu` names. A
+ * generation without CBoxes has devices of its own in slots n+1 to n+3.
  *
  * `-device hsx-socket` is the UBOX of a second socket, and brings the same but for the
  * ledger. It has to be on another root bus, behind a pxb-pcie: on such machines, it
@@ -60,7 +61,9 @@ struct HsxImc {
     int64_t clock_ns;
 };
 
-static const HsxGeneration *const generations[] = { &hsx_gen_hsx, &hsx_gen_bdx };
+static const HsxGeneration *const generations[] = {
+    &hsx_gen_hsx, &hsx_gen_bdx, &hsx_gen_spr,
+};
 
 #define MASK_48         ((1ull << 48) - 1)
 #define IMC_COUNTERS    4
@@ -110,17 +113,9 @@ static void imc_count(HsxImc *d)
 {
     int64_t now = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     uint64_t ticks = now * 16 / 15 - d->clock_ns * 16 / 15;
-    uint64_t reads = 0, writes = 0;
+    uint64_t reads, writes;
 
-    hsx_lock_all();
-    for (unsigned i = 0; i < hsx.geo.slices; i++) {
-        HsxBox *box = &hsx.box[d->socket * hsx.geo.slices + i];
-
-        reads += box->slice.dram_read[d->channel];
-        writes += box->slice.dram_write[d->channel];
-    }
-    hsx_unlock_all();
-
+    hsx_channel_lines(d->socket, d->channel, &reads, &writes);
     if (!(pci_get_long(d->pci.config + IMC_BOX_CTL) & BOX_FRZ)) {
         for (unsigned i = 0; i < IMC_COUNTERS; i++) {
             uint32_t ctl = pci_get_long(d->pci.config + IMC_CTL(i));
@@ -225,33 +220,44 @@ static void pcu_class_init(ObjectClass *klass, void *data)
     DEVICE_CLASS(klass)->user_creatable = false;
 }
 
-static PCIDevice *sibling(PCIDevice *pci, unsigned slot, unsigned fn,
-                          const char *type)
+/**
+ * hsx_pci_sibling: a new device in a slot behind the UBOX
+ */
+PCIDevice *hsx_pci_sibling(PCIDevice *ubox, unsigned slot, unsigned fn,
+                           const char *type)
 {
-    unsigned devfn = PCI_DEVFN(PCI_SLOT(pci->devfn) + slot, fn);
+    unsigned devfn = PCI_DEVFN(PCI_SLOT(ubox->devfn) + slot, fn);
 
     return pci_new_multifunction(devfn, true, type);
+}
+
+/**
+ * hsx_cbox_pci: HsxGeneration.pci, where there are CBoxes
+ */
+void hsx_cbox_pci(PCIDevice *ubox, unsigned socket, Error **errp)
+{
+    ERRP_GUARD();
+    PCIBus *bus = pci_get_bus(ubox);
+    PCIDevice *p;
+
+    pci_set_long(ubox->config + 0x40, socket);              /* CPUNODEID */
+    pci_set_long(ubox->config + 0x54, hsx.sockets == 2 ? 1 << 3 : 0); /* GIDNIDMAP */
+
+    pci_realize_and_unref(hsx_pci_sibling(ubox, 1, 0, TYPE_HSX_PCU), bus, errp);
+    for (unsigned i = 0; i < LLC_CHANNELS && !*errp; i++) {
+        p = hsx_pci_sibling(ubox, 2, i, TYPE_HSX_IMC);
+        qdev_prop_set_uint32(DEVICE(p), "socket", socket);
+        qdev_prop_set_uint32(DEVICE(p), "channel", i);
+        pci_realize_and_unref(p, bus, errp);
+    }
 }
 
 /* A socket's UBOX, and the devices that are with it. */
 static void socket_realize(PCIDevice *pci, unsigned socket, Error **errp)
 {
-    ERRP_GUARD();
-    PCIBus *bus = pci_get_bus(pci);
-    PCIDevice *p;
-
     pci_config_set_device_id(pci->config, hsx.gen->ubox);
     pci_set_word(pci->config + PCI_STATUS, 0);
-    pci_set_long(pci->config + 0x40, socket);               /* CPUNODEID */
-    pci_set_long(pci->config + 0x54, hsx.sockets == 2 ? 1 << 3 : 0); /* GIDNIDMAP */
-
-    pci_realize_and_unref(sibling(pci, 1, 0, TYPE_HSX_PCU), bus, errp);
-    for (unsigned i = 0; i < LLC_CHANNELS && !*errp; i++) {
-        p = sibling(pci, 2, i, TYPE_HSX_IMC);
-        qdev_prop_set_uint32(DEVICE(p), "socket", socket);
-        qdev_prop_set_uint32(DEVICE(p), "channel", i);
-        pci_realize_and_unref(p, bus, errp);
-    }
+    hsx.gen->pci(pci, socket, errp);
 }
 
 static void second_realize(PCIDevice *pci, Error **errp)
@@ -284,7 +290,7 @@ static void uncore_realize(PCIDevice *pci, Error **errp)
         }
     }
     if (!hsx.gen) {
-        error_setg(errp, "cpu: hsx or bdx");
+        error_setg(errp, "cpu: hsx, bdx or spr");
         return;
     }
     if (d->boxes < 1 || d->boxes > hsx.gen->boxes) {
@@ -336,7 +342,7 @@ static void uncore_realize(PCIDevice *pci, Error **errp)
 
     socket_realize(pci, 0, errp);
     if (!*errp) {
-        pci_realize_and_unref(sibling(pci, 4, 0, "hsx-ledger"),
+        pci_realize_and_unref(hsx_pci_sibling(pci, 4, 0, "hsx-ledger"),
                               pci_get_bus(pci), errp);
     }
 }

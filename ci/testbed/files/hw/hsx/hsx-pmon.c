@@ -238,17 +238,6 @@ static unsigned count_victims(unsigned umask, unsigned nodes,
            umask & bit[req->r->victim_state];
 }
 
-static void add(HsxPmon *p, unsigned i, uint64_t n)
-{
-    HsxCounter *c = &p->counter[i];
-
-    c->ctr += n;
-    if (c->ctr > MASK_48) {
-        c->ctr &= MASK_48;
-        p->status |= 1u << i;
-    }
-}
-
 /**
  * hsx_cbox_count: a request passes through a box whose counters are active
  */
@@ -280,7 +269,7 @@ void hsx_cbox_count(HsxBox *box, const HsxRequest *req)
             break;
         }
         if (n) {
-            add(p, i, n);
+            hsx_pmon_add(p, i, n);
         }
     }
 }
@@ -296,7 +285,7 @@ static void count_clock(HsxPmon *p)
 
             if (ctl & CTL_EN && CTL_EVENT(ctl) == EV_CLOCKTICKS &&
                 modelled(ctl)) {
-                add(p, i, now * UCLK_PER_10NS / 10 -
+                hsx_pmon_add(p, i, now * UCLK_PER_10NS / 10 -
                     p->clock_ns * UCLK_PER_10NS / 10);
             }
         }
@@ -374,16 +363,10 @@ static uint64_t box_read(HsxPmon *p, unsigned reg)
     return 0;
 }
 
-/* The socket whose registers a vCPU reaches: its own */
-static unsigned here(void)
-{
-    return current_cpu ? hsx_socket_of(current_cpu->cpu_index) : 0;
-}
-
 /* UBOX, PCU and SBOX: registers that keep what is written; nothing counts. */
 static void umisc_write(uint32_t msr, uint64_t val)
 {
-    HsxBox *box = &hsx.box[here() * hsx.geo.slices];
+    HsxBox *box = &hsx.box[hsx_here() * hsx.geo.slices];
 
     if (msr == MSR_GLOBAL_CTL) {
         hsx_lock_all();
@@ -391,7 +374,7 @@ static void umisc_write(uint32_t msr, uint64_t val)
             for (unsigned i = 0; i < hsx.geo.slices; i++) {
                 count_clock(&box[i].pmon);
             }
-            frozen_all[here()] = val & GLOBAL_FRZ_ALL;
+            frozen_all[hsx_here()] = val & GLOBAL_FRZ_ALL;
             for (unsigned i = 0; i < hsx.geo.slices; i++) {
                 update_active(&box[i]);
             }
@@ -409,7 +392,7 @@ static void umisc_write(uint32_t msr, uint64_t val)
           (msr - 0x720) % 10 <= 4))) {
         hsx_not_modelled(msr < 0x710 ? "UBOX" : msr < 0x720 ? "PCU" : "SBOX", val);
     }
-    umisc[here()][msr - MSR_U_FIRST] = val;
+    umisc[hsx_here()][msr - MSR_U_FIRST] = val;
 }
 
 /**
@@ -423,7 +406,7 @@ bool hsx_cbox_wrmsr(uint32_t msr, uint64_t val)
 
     if (msr >= MSR_CBOX && n < hsx.gen->boxes) {
         if (n < hsx.geo.slices) {
-            HsxBox *box = &hsx.box[here() * hsx.geo.slices + n];
+            HsxBox *box = &hsx.box[hsx_here() * hsx.geo.slices + n];
 
             qemu_spin_lock(box->lock);
             box_write(box, msr % MSR_CBOX_STEP, val);
@@ -450,7 +433,7 @@ bool hsx_cbox_rdmsr(uint32_t msr, uint64_t *val)
     if (msr >= MSR_CBOX && n < hsx.gen->boxes) {
         *val = 0;
         if (n < hsx.geo.slices) {
-            HsxBox *box = &hsx.box[here() * hsx.geo.slices + n];
+            HsxBox *box = &hsx.box[hsx_here() * hsx.geo.slices + n];
 
             qemu_spin_lock(box->lock);
             *val = box_read(&box->pmon, msr % MSR_CBOX_STEP);
@@ -460,7 +443,7 @@ bool hsx_cbox_rdmsr(uint32_t msr, uint64_t *val)
     }
     if (msr >= MSR_U_FIRST && msr <= MSR_U_LAST) {
         *val = msr == MSR_GLOBAL_CONFIG ? hsx.geo.slices :
-               umisc[here()][msr - MSR_U_FIRST];
+               umisc[hsx_here()][msr - MSR_U_FIRST];
         return true;
     }
     return false;

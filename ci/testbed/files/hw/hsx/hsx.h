@@ -12,9 +12,11 @@
  *	hsx-core.c	the cores' counters, their MSRs and their interrupt
  *	hsx-dram.c	CPUs that wait for the DRAM
  *	hsx-hold.c	devices that stand still
- *	gen-*.c		what makes a generation of processors: Haswell-EP, Broadwell-EP
- *	hsx-pmon.c	the CBox counters and their MSRs
- *	hsx-pci.c	UBOX, PCU and memory controllers in PCI configuration space
+ *	gen-*.c		what makes a generation of processors: Haswell-EP, Broadwell-EP,
+ *			Sapphire Rapids (with its counters)
+ *	hsx-pmon.c	the CBox counters of the former two, and their MSRs
+ *	hsx-pci.c	the uncore on the PCI bus; UBOX, PCU and memory controllers of the
+ *			former two in configuration space
  *	hsx-ledger.c	the exact account, and the guest's door to it
  *
  * Locks. Each box has a lock for its slice, counters and trace; nobody holds
@@ -75,6 +77,7 @@ extern const uint16_t hsx_opcode[HSX_OPCODES];
 /* One access as a box's counters see it */
 typedef struct {
     HsxOpcode opcode;
+    bool io;            /* by a device */
     uint8_t tid;
     bool write;         /* the LLC looks it up as a write */
     bool snoop;         /* no request: the other socket's LLC asks */
@@ -161,13 +164,18 @@ typedef struct HsxCore {
 } QEMU_ALIGNED(64) HsxCore;
 
 /*
- * A generation of processors. All else asks it, and knows none by name. The uncore has the PCI
- * devices that are named here; the processor itself (CPUID) is the command line's.
+ * A generation of processors. All else asks it, and knows none by name. The processor itself (CPUID)
+ * is the command line's.
  */
 typedef struct HsxGeneration {
     const char *name;
     unsigned boxes;                     /* of a socket, at most */
-    uint16_t ubox, pcu, imc[LLC_CHANNELS];  /* PCI device IDs */
+    uint16_t ubox, pcu, imc[LLC_CHANNELS];  /* PCI device IDs; the latter are hsx_cbox_pci()'s */
+    /*
+     * A socket comes: which socket the UBOX says that it is of, and the devices that are with
+     * it, in slots 1 to 3 behind its own. Registers in memory are theirs.
+     */
+    void (*pci)(PCIDevice *ubox, unsigned socket, Error **errp);
     /* An MSR that the CPU itself does not have. True: it is the uncore's */
     bool (*rdmsr)(uint32_t msr, uint64_t *val);
     bool (*wrmsr)(uint32_t msr, uint64_t val);
@@ -175,7 +183,7 @@ typedef struct HsxGeneration {
     void (*count)(HsxBox *box, const HsxRequest *req);
 } HsxGeneration;
 
-extern const HsxGeneration hsx_gen_hsx, hsx_gen_bdx;
+extern const HsxGeneration hsx_gen_hsx, hsx_gen_bdx, hsx_gen_spr;
 
 typedef struct {
     bool present;
@@ -263,6 +271,29 @@ void hsx_dram_device(unsigned lines);
 
 void hsx_hold(bool hold);
 
+/* The socket whose registers a vCPU reaches: its own */
+static inline unsigned hsx_here(void)
+{
+    return current_cpu ? hsx_socket_of(current_cpu->cpu_index) : 0;
+}
+
+/* A counter of 48 bits, as all of the uncore's are, counts. */
+static inline void hsx_pmon_add(HsxPmon *p, unsigned i, uint64_t n)
+{
+    HsxCounter *c = &p->counter[i];
+
+    c->ctr += n;
+    if (c->ctr >> 48) {
+        c->ctr &= (1ull << 48) - 1;
+        p->status |= 1u << i;
+    }
+}
+
+PCIDevice *hsx_pci_sibling(PCIDevice *ubox, unsigned slot, unsigned fn,
+                           const char *type);
+void hsx_channel_lines(unsigned socket, unsigned channel, uint64_t *reads,
+                       uint64_t *writes);
+void hsx_cbox_pci(PCIDevice *ubox, unsigned socket, Error **errp);
 void hsx_cbox_count(HsxBox *box, const HsxRequest *req);
 bool hsx_cbox_rdmsr(uint32_t msr, uint64_t *val);
 bool hsx_cbox_wrmsr(uint32_t msr, uint64_t val);
