@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../json/json.h"
 #include "active.h"
 #include "command.h"
 #include "number.h"
@@ -137,11 +138,11 @@ static int calibrate_it(const struct active *a)
 	if (a->file && !run_save(a, &r))
 		return STATUS_FAILED;
 	if (a->json) {
-		json_t *j = calibration_json(&r.calibration);
+		json_t *j = json_begin(), *calibration = calibration_json(&r.calibration);
 
-		json_dumpf(j, stdout, JSON_FORMAT);
-		putchar('\n');
-		json_decref(j);
+		json_object_update(j, calibration);
+		json_decref(calibration);
+		json_end(j, stdout);
 	} else {
 		calibration_print(a, &r.calibration);
 	}

@@ -39,6 +39,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../json/json.h"
 #include "active.h"
 #include "command.h"
 #include "mark.h"
@@ -640,8 +641,10 @@ int probe_all(const struct active *a)
 	progress_end(&p);
 	interference_stop(in);
 	if (good && a->json) {
-		json_dumpf(list, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(8));
-		putchar('\n');
+		json_t *j = json_begin();
+
+		json_object_set(j, "probes", list);
+		json_end(j, stdout);
 	}
 	json_decref(list);
 	return good ? STATUS_OK : STATUS_FAILED;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../json/json.h"
 #include "active.h"
 #include "command.h"
 #include "number.h"
@@ -31,7 +32,8 @@ int predict(const struct active *a, const char *llc, const char *bandwidth, cons
 	struct prediction p;
 	const char *metric, *unit;
 	struct unit scale;
-	char beside[64] = "", high[32] = "null";
+	char beside[64] = "";
+	json_t *j;
 	struct run r;
 	size_t n, i;
 	bool good;
@@ -78,19 +80,25 @@ int predict(const struct active *a, const char *llc, const char *bandwidth, cons
 	}
 	if (dma)
 		snprintf(beside, sizeof(beside), ", beside DMA of %.1f MB/s", dma / 1e6);
-	/* It may have no end: JSON has no word for that. */
-	if (isfinite(p.slow.high))
-		snprintf(high, sizeof(high), "%.6f", p.slow.high);
-	if (a->json)
-		printf("{\"llc\": %.0f, \"bandwidth\": %.0f, \"dma\": %.0f, \"metric\": \"%s\", \"slow\": %.6f, \"low\": %.6f, \"high\": %s, \"added\": %s, \"beyond\": %s}\n",
-		       cache, rate, dma, metric, p.slow.mean, p.slow.low, high,
-		       p.added ? "true" : "false", p.beyond || p.more_dma ? "true" : "false");
-	else
+	if (a->json) {
+		j = json_begin();
+		json_object_set_new(j, "llc", json_count(cache));
+		json_object_set_new(j, "bandwidth", json_count(rate));
+		json_object_set_new(j, "dma", json_count(dma));
+		json_object_set_new(j, "metric", json_string(metric));
+		json_object_set_new(j, "slow", json_number(p.slow.mean));
+		json_object_set_new(j, "low", json_number(p.slow.low));
+		json_object_set_new(j, "high", json_number(p.slow.high));
+		json_object_set_new(j, "added", json_boolean(p.added));
+		json_object_set_new(j, "beyond", json_boolean(p.beyond || p.more_dma));
+		json_end(j, stdout);
+	} else {
 		printf("With %.2f MiB of cache and %.2f %s%s: %s%.3f times as %s (%.3f to %.3f)%s\n",
 		       cache / 1048576, rate / scale.bytes, scale.name, beside,
 		       p.beyond || p.more_dma ? "at least " : "", p.slow.mean, unit, p.slow.low,
 		       p.slow.high,
 		       p.added ? "; all of it together was not measured, and is added up" : "");
+	}
 	if (p.beyond)
 		complain("that is less than the least that was measured, %.2f MiB and %.2f %s",
 			 s->capacity[s->storage] / 1048576, s->left[s->bandwidth] / scale.bytes,

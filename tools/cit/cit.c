@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../json/json.h"
 #include "cit.h"
 #include "command.h"
 #include "gnuplot.h"
@@ -24,26 +25,16 @@ static void list_categories(const struct family *f)
 			printf("  %-8s %s\n", f->category[i].name, f->category[i].meaning);
 }
 
-static void json_categories(const struct family *f, const char *comma)
+static json_t *json_categories(const struct family *f)
 {
+	json_t *categories = json_object();
 	size_t i;
 
-	printf("%s\n  ", comma);
-	json_quoted(stdout, f->name);
-	fputs(": {\"unit\": ", stdout);
-	json_quoted(stdout, f->unit);
-	fputs(", \"categories\": {", stdout);
-	comma = "";
-	for (i = 0; i < f->categories; i++) {
-		if (!strcmp(f->category[i].name, "-"))
-			continue;
-		printf("%s\n    ", comma);
-		json_quoted(stdout, f->category[i].name);
-		fputs(": ", stdout);
-		json_quoted(stdout, f->category[i].meaning);
-		comma = ",";
-	}
-	fputs("}}", stdout);
+	for (i = 0; i < f->categories; i++)
+		if (strcmp(f->category[i].name, "-"))
+			json_object_set_new(categories, f->category[i].name,
+					    json_string(f->category[i].meaning));
+	return json_pack("{s:s, s:o}", "unit", f->unit, "categories", categories);
 }
 
 static int list_all(bool json)
@@ -51,18 +42,24 @@ static int list_all(bool json)
 	const struct family *const family[] = {
 		&branch_family, cache_family(), &io_family, &shared_family,
 	};
+	json_t *profiles = json ? json_object() : NULL, *families, *j;
 	size_t i;
 
-	fputs(json ? "{\"profiles\": {" : "profiles:\n", stdout);
-	profiles_list(stdout, json);
-	fputs(json ? "},\n \"families\": {" : "", stdout);
-	for (i = 0; i < sizeof(family) / sizeof(*family); i++) {
-		if (json)
-			json_categories(family[i], i ? "," : "");
-		else
+	if (!json)
+		puts("profiles:");
+	profiles_list(stdout, profiles);
+	if (!json) {
+		for (i = 0; i < sizeof(family) / sizeof(*family); i++)
 			list_categories(family[i]);
+		return STATUS_OK;
 	}
-	fputs(json ? "}}\n" : "", stdout);
+	families = json_object();
+	for (i = 0; i < sizeof(family) / sizeof(*family); i++)
+		json_object_set_new(families, family[i]->name, json_categories(family[i]));
+	j = json_begin();
+	json_object_set_new(j, "profiles", profiles);
+	json_object_set_new(j, "families", families);
+	json_end(j, stdout);
 	return STATUS_OK;
 }
 

@@ -15,6 +15,7 @@
 #ifndef MEMIO_CIT_H
 #define MEMIO_CIT_H
 
+#include <jansson.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -178,8 +179,8 @@ int curve(const struct cit *cit, const char *kind, const struct events *events);
 int verify_arguments(int argc, char **argv, const char *const *profiles, size_t n);
 int verify(const struct cit *cit, int argc, char **argv, const char *const *profiles,
 	   size_t n_profiles);
-void profiles_list(FILE *to, bool json);
-void json_quoted(FILE *to, const char *s);
+/* profiles_list: to @list, if there is one; else printed */
+void profiles_list(FILE *to, json_t *list);
 /* what_is_open: "what tells them apart did not run: other's", of @n categories */
 void what_is_open(const struct family *family, const struct result *result,
 		  const struct category *const *candidate, size_t n, char *text, size_t size);

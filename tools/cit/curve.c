@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../json/json.h"
 #include "cit.h"
 #include "clock.h"
 #include "command.h"
@@ -369,23 +370,22 @@ static void print_steps(const struct table *t)
 
 static void print_json(const struct table *t)
 {
+	json_t *j = json_begin(), *all = json_array();
 	size_t r, c;
 
-	printf("{\"curve\": \"%s\", \"x\": \"%s\", \"series\": [", t->kind, t->x_name);
 	for (c = 0; c < t->columns; c++) {
-		fputs(c ? ",\n {\"name\": " : "\n {\"name\": ", stdout);
-		json_quoted(stdout, t->series[c]);
-		fputs(", \"points\": [", stdout);
-		for (r = 0; r < t->rows; r++) {
-			printf("%s[%.0f, ", r ? ", " : "", t->x[r]);
-			if (isfinite(t->y[c][r]))
-				printf("%.6f]", t->y[c][r]);
-			else
-				fputs("null]", stdout);
-		}
-		fputs("]}", stdout);
+		json_t *points = json_array();
+
+		for (r = 0; r < t->rows; r++)
+			json_array_append_new(points, json_pack("[I, o]", (json_int_t)t->x[r],
+								json_number(t->y[c][r])));
+		json_array_append_new(all, json_pack("{s:o, s:o}", "name",
+						     json_name(t->series[c]), "points", points));
 	}
-	fputs("]}\n", stdout);
+	json_object_set_new(j, "curve", json_string(t->kind));
+	json_object_set_new(j, "x", json_string(t->x_name));
+	json_object_set_new(j, "series", all);
+	json_end(j, stdout);
 }
 
 /* By gnuplot; the file's name says which kind of picture: one of those, as the command knows */

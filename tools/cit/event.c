@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../json/json.h"
 #include "cit.h"
 #include "command.h"
 
@@ -370,7 +371,7 @@ static void all_events(bool cores, bool (*each)(void *arg, const char *name, con
 struct pattern {
 	struct events *events;
 	FILE *to;
-	bool json;
+	json_t *list;
 	const char *pattern;
 	size_t found;
 };
@@ -478,15 +479,11 @@ static bool add_sysfs_matching(void *arg, const char *name, const char *text)
 
 static bool print_event(struct pattern *p, const char *name, const char *text)
 {
-	if (p->json) {
-		fputs(p->found ? ",\n {\"event\": " : "[{\"event\": ", p->to);
-		json_quoted(p->to, name);
-		fputs(", \"text\": ", p->to);
-		json_quoted(p->to, text ? text : "");
-		fputs("}", p->to);
-	} else {
+	if (p->list)
+		json_array_append_new(p->list, json_pack("{s:o, s:o}", "event", json_name(name),
+							 "text", json_name(text ? text : "")));
+	else
 		fprintf(p->to, "%-52s %s\n", name, text ? text : "");
-	}
 	p->found++;
 	return !ferror(p->to);
 }
@@ -560,16 +557,21 @@ void events_free(struct events *events)
 
 int events_list(FILE *to, const char *pattern, bool json)
 {
-	struct pattern p = { .to = to, .json = json, .pattern = pattern };
+	struct pattern p = { .to = to, .pattern = pattern };
+	json_t *j;
 
 	if (!ready())
 		return STATUS_FAILED;
+	p.list = json ? json_array() : NULL;
 	all_events(false, print_matching, &p);
 	all_sysfs(print_sysfs_matching, &p);
 	if (!p.found)
 		complain(pattern ? "nothing matches '%s'" : "no events are known here%s",
 			 pattern ? pattern : "");
-	if (json)
-		fputs(p.found ? "]\n" : "[]\n", to);
+	if (json) {
+		j = json_begin();
+		json_object_set_new(j, "events", p.list);
+		json_end(j, to);
+	}
 	return p.found ? STATUS_OK : STATUS_NEGATIVE;
 }

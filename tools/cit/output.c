@@ -6,33 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../json/json.h"
 #include "cit.h"
 #include "command.h"
 
 /* More events than this, and the table leaves out those in no category. */
 #define LONG_LIST	40
-
-void json_quoted(FILE *to, const char *s)
-{
-	putc('"', to);
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			putc('\\', to);
-		if ((unsigned char)*s < ' ')
-			fprintf(to, "\\u%04x", *s);
-		else
-			putc(*s, to);
-	}
-	putc('"', to);
-}
-
-static void json_number(double v)
-{
-	if (isnan(v) || isinf(v))
-		fputs("null", stdout);
-	else
-		printf("%.10g", v);
-}
 
 static bool is_nothing(const struct category *c)
 {
@@ -82,15 +61,15 @@ static bool is_ahead(const struct family *f, const struct result *r)
 	return orders(f, r, &apart, &in_order) && counts_prefetches(apart, in_order);
 }
 
-static void json_prefetched(const struct family *f, const struct result *r)
+static void json_prefetched(json_t *j, const struct family *f, const struct result *r)
 {
 	double apart, in_order;
 
 	if (!orders(f, r, &apart, &in_order))
 		return;
-	printf(", \"prefetch_share\": %.6f, \"counts_prefetches\": %s",
-	       prefetch_share(apart, in_order),
-	       counts_prefetches(apart, in_order) ? "true" : "false");
+	json_object_set_new(j, "prefetch_share", json_number(prefetch_share(apart, in_order)));
+	json_object_set_new(j, "counts_prefetches",
+			    json_boolean(counts_prefetches(apart, in_order)));
 }
 
 /* Appends; what there is no room for is cut. */
@@ -143,125 +122,128 @@ static bool did_not_run(const struct events *events, const struct result *result
 	return counted;
 }
 
-static void json_event(const struct family *f, const struct event *e, const struct result *r)
+/* "0x1cd": 64 bits */
+static json_t *json_hex(unsigned long long config)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%#llx", config);
+	return json_string(text);
+}
+
+/* What the probes that ran counted, and the line through it */
+static json_t *json_probes(const struct family *f, const struct result *r)
+{
+	json_t *all = json_object();
+	unsigned int k;
+	size_t p;
+
+	for (p = 0; p < f->probes; p++) {
+		const struct fit *fit = &r->fit[p];
+		json_t *one, *points;
+
+		if (!fit->valid)
+			continue;
+		one = json_object();
+		points = json_array();
+		for (k = 0; k < f->probe[p].points; k++)
+			json_array_append_new(points, json_pack("[o, o]",
+								json_count(r->work[p][k]),
+								json_number(r->count[p][k])));
+		json_object_set_new(one, "slope", json_number(fit->slope));
+		json_object_set_new(one, "intercept", json_number(fit->intercept));
+		json_object_set_new(one, "r2", json_number(fit->r2));
+		json_object_set_new(one, "points", points);
+		json_object_set_new(all, f->probe[p].name, one);
+	}
+	return all;
+}
+
+static json_t *json_event(const struct family *f, const struct event *e, const struct result *r)
 {
 	const struct match m = classify(r->fit, f->probes, f->category, f->categories);
 	const struct category *may[CIT_CATEGORIES];
 	const size_t n = candidates(r->fit, f->probes, f->category, f->categories, may);
-	const char *comma = "";
-	size_t p;
-	unsigned int k;
+	json_t *j = json_object(), *ambiguous;
+	size_t i;
 
-	fputs("{\"event\": ", stdout);
-	json_quoted(stdout, e->name);
-	printf(", \"config\": \"%#llx\", \"config1\": \"%#llx\", \"config2\": \"%#llx\"",
-	       (unsigned long long)e->attr.config, (unsigned long long)e->attr.config1,
-	       (unsigned long long)e->attr.config2);
-	printf(", \"units\": %u, \"per\": %u, \"multiplexed\": %s, \"refused\": ", e->units,
-	       e->per, r->multiplexed ? "true" : "false");
-	if (r->absent)
-		json_quoted(stdout, strerror(r->error));
-	else
-		fputs("null", stdout);
-	if (r->absent || r->multiplexed) {
-		putchar('}');
-		return;
-	}
-	fputs(", \"category\": ", stdout);
-	if (n == 1)
-		json_quoted(stdout, m.best->name);
-	else
-		fputs("null", stdout);
-	fputs(", \"ambiguous\": [", stdout);
-	for (p = 0; p < n && n > 1; p++) {
-		fputs(p ? ", " : "", stdout);
-		json_quoted(stdout, may[p]->name);
-	}
-	fputs("], \"best\": ", stdout);
-	json_quoted(stdout, m.best->name);
-	printf(", \"goodness\": %.6f, \"runner_up\": ", m.goodness);
-	json_quoted(stdout, m.second->name);
-	printf(", \"runner_up_goodness\": %.6f, \"dropped\": %u", m.second_goodness, r->dropped);
-	json_prefetched(f, r);
+	json_object_set_new(j, "event", json_name(e->name));
+	json_object_set_new(j, "config", json_hex(e->attr.config));
+	json_object_set_new(j, "config1", json_hex(e->attr.config1));
+	json_object_set_new(j, "config2", json_hex(e->attr.config2));
+	json_object_set_new(j, "units", json_integer(e->units));
+	json_object_set_new(j, "per", json_integer(e->per));
+	json_object_set_new(j, "multiplexed", json_boolean(r->multiplexed));
+	json_object_set_new(j, "refused", r->absent ? json_name(strerror(r->error)) :
+			    json_null());
+	if (r->absent || r->multiplexed)
+		return j;
+	json_object_set_new(j, "category", n == 1 ? json_string(m.best->name) : json_null());
+	ambiguous = json_array();
+	for (i = 0; i < n && n > 1; i++)
+		json_array_append_new(ambiguous, json_string(may[i]->name));
+	json_object_set_new(j, "ambiguous", ambiguous);
+	json_object_set_new(j, "best", json_string(m.best->name));
+	json_object_set_new(j, "goodness", json_number(m.goodness));
+	json_object_set_new(j, "runner_up", json_string(m.second->name));
+	json_object_set_new(j, "runner_up_goodness", json_number(m.second_goodness));
+	json_object_set_new(j, "dropped", json_integer(r->dropped));
+	json_prefetched(j, f, r);
 	if (f->seed_categories) {
 		const struct match seed = classify(r->fit, f->seed_probes, f->category,
 						   f->seed_categories);
 
-		fputs(", \"seed\": {\"best\": ", stdout);
-		json_quoted(stdout, seed.best->name);
-		printf(", \"goodness\": %.6f}", seed.goodness);
+		json_object_set_new(j, "seed", json_pack("{s:s, s:o}", "best", seed.best->name,
+							 "goodness", json_number(seed.goodness)));
 	}
-	fputs(", \"probes\": {", stdout);
-	for (p = 0; p < f->probes; p++) {
-		const struct fit *fit = &r->fit[p];
+	json_object_set_new(j, "probes", json_probes(f, r));
+	return j;
+}
 
-		if (!fit->valid)
-			continue;
-		fputs(comma, stdout);
-		comma = ", ";
-		json_quoted(stdout, f->probe[p].name);
-		fputs(": {\"slope\": ", stdout);
-		json_number(fit->slope);
-		fputs(", \"intercept\": ", stdout);
-		json_number(fit->intercept);
-		fputs(", \"r2\": ", stdout);
-		json_number(fit->r2);
-		fputs(", \"points\": [", stdout);
-		for (k = 0; k < f->probe[p].points; k++) {
-			printf("%s[%llu, ", k ? ", " : "", (unsigned long long)r->work[p][k]);
-			json_number(r->count[p][k]);
-			putchar(']');
-		}
-		fputs("]}", stdout);
+static json_t *json_categories(const struct family *f)
+{
+	json_t *all = json_object();
+	size_t i, p;
+
+	for (i = 0; i < f->categories; i++) {
+		json_t *expected = json_array();
+
+		for (p = 0; p < f->probes; p++)
+			json_array_append_new(expected,
+					      json_number(f->category[i].expected[p]));
+		json_object_set_new(all, f->category[i].name,
+				    json_pack("{s:s, s:o}", "meaning", f->category[i].meaning,
+					      "expected", expected));
 	}
-	fputs("}}", stdout);
+	return all;
 }
 
 static void output_json(const struct cit *cit, const struct family *f,
 			const struct events *events, const struct result *result)
 {
-	const char *comma = "";
-	size_t i, p;
+	json_t *j = json_begin(), *caches = json_array(), *probes = json_array();
+	json_t *not_run = json_array(), *all = json_array();
+	size_t i;
 
-	fputs("{\"family\": ", stdout);
-	json_quoted(stdout, f->name);
-	fputs(", \"per\": ", stdout);
-	json_quoted(stdout, f->unit);
-	printf(", \"cpu\": %d, \"repetitions\": %u, \"caches\": [", cit->cpu, cit->repetitions);
 	for (i = 0; i < cit_levels(cit); i++)
-		printf("%s%llu", i ? ", " : "", (unsigned long long)cit->cache_bytes[i]);
-	fputs("],\n \"probes\": [", stdout);
-	for (p = 0; p < f->probes; p++) {
-		fputs(p ? ", " : "", stdout);
-		json_quoted(stdout, f->probe[p].name);
+		json_array_append_new(caches, json_count(cit->cache_bytes[i]));
+	for (i = 0; i < f->probes; i++) {
+		json_array_append_new(probes, json_string(f->probe[i].name));
+		if (did_not_run(events, result, i))
+			json_array_append_new(not_run, json_string(f->probe[i].name));
 	}
-	fputs("],\n \"not_run\": [", stdout);
-	for (p = 0; p < f->probes; p++) {
-		if (!did_not_run(events, result, p))
-			continue;
-		fputs(comma, stdout);
-		comma = ", ";
-		json_quoted(stdout, f->probe[p].name);
-	}
-	fputs("],\n \"categories\": {", stdout);
-	for (i = 0; i < f->categories; i++) {
-		fputs(i ? ",\n  " : "\n  ", stdout);
-		json_quoted(stdout, f->category[i].name);
-		fputs(": {\"meaning\": ", stdout);
-		json_quoted(stdout, f->category[i].meaning);
-		fputs(", \"expected\": [", stdout);
-		for (p = 0; p < f->probes; p++) {
-			fputs(p ? ", " : "", stdout);
-			json_number(f->category[i].expected[p]);
-		}
-		fputs("]}", stdout);
-	}
-	fputs("},\n \"events\": [", stdout);
-	for (i = 0; i < events->n; i++) {
-		fputs(i ? ",\n  " : "\n  ", stdout);
-		json_event(f, &events->e[i], &result[i]);
-	}
-	fputs("]}\n", stdout);
+	for (i = 0; i < events->n; i++)
+		json_array_append_new(all, json_event(f, &events->e[i], &result[i]));
+	json_object_set_new(j, "family", json_string(f->name));
+	json_object_set_new(j, "per", json_string(f->unit));
+	json_object_set_new(j, "cpu", json_integer(cit->cpu));
+	json_object_set_new(j, "repetitions", json_integer(cit->repetitions));
+	json_object_set_new(j, "caches", caches);
+	json_object_set_new(j, "probes", probes);
+	json_object_set_new(j, "not_run", not_run);
+	json_object_set_new(j, "categories", json_categories(f));
+	json_object_set_new(j, "events", all);
+	json_end(j, stdout);
 }
 
 static void slopes(const struct family *f, const struct result *r)

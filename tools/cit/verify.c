@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../json/json.h"
 #include "cit.h"
 #include "command.h"
 
@@ -85,19 +86,16 @@ static const struct profile {
 
 #define PROFILES (sizeof(profiles) / sizeof(*profiles))
 
-void profiles_list(FILE *to, bool json)
+void profiles_list(FILE *to, json_t *list)
 {
 	size_t i;
 
 	for (i = 0; i < PROFILES; i++) {
-		if (!json) {
+		if (list)
+			json_object_set_new(list, profiles[i].name,
+					    json_string(profiles[i].text));
+		else
 			fprintf(to, "%-14s %s\n", profiles[i].name, profiles[i].text);
-			continue;
-		}
-		fputs(i ? ",\n  " : "\n  ", to);
-		json_quoted(to, profiles[i].name);
-		fputs(": ", to);
-		json_quoted(to, profiles[i].text);
 	}
 }
 
@@ -142,8 +140,8 @@ static int add(struct work *work, const char *event, const char *category)
 	return STATUS_USAGE;
 }
 
-/* One event: prints a line; true if the claim holds */
-static bool judge(const struct cit *cit, const struct family *f, const struct event *e,
+/* One event: prints a line, or appends it to @list; true if the claim holds */
+static bool judge(json_t *list, const struct family *f, const struct event *e,
 		  const struct result *r, const struct category *claim)
 {
 	const struct match m = classify(r->fit, f->probes, f->category, f->categories);
@@ -173,13 +171,12 @@ static bool judge(const struct cit *cit, const struct family *f, const struct ev
 			 m.goodness >= CIT_KILL ? m.best->name : "none",
 			 m.goodness, m.goodness >= CIT_KILL ? m.best->meaning : "something else");
 	}
-	if (cit->json) {
-		fputs("{\"event\": ", stdout);
-		json_quoted(stdout, e->name);
-		printf(", \"claim\": \"%s\", \"pass\": %s, \"goodness\": %.6f, \"reason\": ",
-		       claim->name, good ? "true" : "false", known ? g : 0);
-		json_quoted(stdout, why);
-		putchar('}');
+	if (list) {
+		json_array_append_new(list, json_pack("{s:o, s:s, s:b, s:o, s:o}", "event",
+						      json_name(e->name), "claim", claim->name,
+						      "pass", good, "goodness",
+						      json_number(known ? g : 0), "reason",
+						      json_name(why)));
 	} else {
 		printf("%s %s = %s", good ? "pass" : "FAIL", e->name, claim->name);
 		if (known)
@@ -247,7 +244,7 @@ int verify(const struct cit *cit, int argc, char **argv, const char *const *want
 	struct work work[4] = { 0 };
 	const struct events *lists[4];
 	int status = STATUS_OK, i;
-	const char *comma = "";
+	json_t *j, *list;
 	size_t f, k;
 
 	families[0] = &branch_family;
@@ -281,8 +278,7 @@ int verify(const struct cit *cit, int argc, char **argv, const char *const *want
 		lists[f] = &work[f].events;
 	if (!events_allowed(lists, 4))
 		return STATUS_UNABLE;
-	if (cit->json)
-		fputs("[", stdout);
+	list = cit->json ? json_array() : NULL;
 	for (f = 0; f < 4 && status != STATUS_FAILED; f++) {
 		const size_t n = work[f].events.n;
 		struct result *result = calloc(n + 1, sizeof(*result));
@@ -290,9 +286,7 @@ int verify(const struct cit *cit, int argc, char **argv, const char *const *want
 		if (n && !measure(cit, families[f], &work[f].events, result))
 			status = STATUS_FAILED;
 		for (k = 0; k < n && status != STATUS_FAILED; k++) {
-			fputs(cit->json ? comma : "", stdout);
-			comma = ",\n ";
-			if (!judge(cit, families[f], &work[f].events.e[k], &result[k],
+			if (!judge(list, families[f], &work[f].events.e[k], &result[k],
 				   work[f].claimed[k]))
 				status = STATUS_NEGATIVE;
 		}
@@ -300,7 +294,10 @@ int verify(const struct cit *cit, int argc, char **argv, const char *const *want
 		events_free(&work[f].events);
 		free(work[f].claimed);
 	}
-	if (cit->json)
-		fputs("]\n", stdout);
+	if (list) {
+		j = json_begin();
+		json_object_set_new(j, "claims", list);
+		json_end(j, stdout);
+	}
 	return status;
 }

@@ -555,12 +555,12 @@ const struct command command_enable = {
 	.name = "enable",
 	.summary = "hand the controller to groups, and give them limits by their names",
 	.usage = "[--watch] [--config DIR] [OPTION]... [GROUP]...",
-	.about = "Has the controller memio reach the groups below each GROUP, and applies the "
+	.about = "Enables the controller memio for the groups below each GROUP, and applies the "
 			"rules of "
-		 CONFIG "/*.conf: which groups get which limits, guarantees and weights.",
-	.notes = "A rule is a line: a glob of paths, and words. These are limits as of 'memio "
-			"limit', min=RATE, weight=N, and enable: the groups below have the "
-			"controller.\n\n/system.slice/backup-*.service total=200M eth0.wbps=50M "
+		 CONFIG "/*.conf, which give limits, guarantees and weights to groups.",
+	.notes = "A rule is a line: a pattern of paths, and words. A word is a limit in the form "
+			"of 'memio limit', min=RATE, weight=N, or enable. With enable, the groups "
+			"below have the controller.\n\n/system.slice/backup-*.service total=200M eth0.wbps=50M "
 			"weight=50",
 	.option = options,
 	.arguments = COMPLETES_GROUP,

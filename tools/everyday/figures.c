@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "everyday.h"
+#include "wide.h"
 
 bool everyday_backend(int argc, char **argv, const char **backend, int *status)
 {
@@ -177,6 +178,46 @@ static const struct column {
 
 #define COLUMNS	(sizeof(columns) / sizeof(*columns))
 
+/* ---- how far a figure can be off ---- */
+
+static const enum memio_field bounds[] = {
+	MEMIO_MEM_READ_MIN, MEMIO_MEM_READ_MAX, MEMIO_MEM_WRITE_MIN, MEMIO_MEM_WRITE_MAX,
+};
+
+#define BOUNDS	(sizeof(bounds) / sizeof(*bounds))
+
+/*
+ * "-5 +12 %" of a memory figure, or "to 3 MB" of one that is 0; with @ns, "to 3 MB/s". False: it is
+ * that, or nearly so
+ */
+static bool wide_text(const struct memio_line *l, enum memio_field field, uint64_t ns,
+		      char text[FIGURE_TEXT])
+{
+	const size_t i = field == MEMIO_MEM_READ ? 0 : 2;
+	const uint64_t figure = memio_get(l, field), least = memio_get(l, bounds[i]);
+	const uint64_t most = memio_get(l, bounds[i + 1]);
+	char number[FIGURE_TEXT];
+
+	if ((field != MEMIO_MEM_READ && field != MEMIO_MEM_WRITE) || !memio_has(l, bounds[i]) ||
+	    !memio_has(l, bounds[i + 1]) || !bounds_wide(figure, least, most))
+		return false;
+	if (!figure || most / 10 > figure)
+		snprintf(text, FIGURE_TEXT, "to %s", ns ? rate_text(bps_of(most, ns), number) :
+			 bytes_text(most, number));
+	else
+		snprintf(text, FIGURE_TEXT, "-%.0f +%.0f %%",
+			 figure > least ? (figure - least) * 100. / figure : 0,
+			 most > figure ? (most - figure) * 100. / figure : 0);
+	return true;
+}
+
+static bool any_wide(const struct memio_line *l)
+{
+	char text[FIGURE_TEXT];
+
+	return wide_text(l, MEMIO_MEM_READ, 0, text) || wide_text(l, MEMIO_MEM_WRITE, 0, text);
+}
+
 static const char *name_of(struct memio *m, const struct memio_line *l)
 {
 	return memio_is_device(l) ? memio_device_alias(m, l->key) : l->key;
@@ -252,6 +293,12 @@ void figures_table(struct memio *m, const struct figures *f, FILE *to)
 				rate_text(bps_of(memio_get(l, columns[c].field), f->moved.ns),
 					  text) : "-");
 		fputc('\n', to);
+		if (!any_wide(l))
+			continue;
+		fprintf(to, "  %-16s", "  bounds");
+		for (c = 0; c < COLUMNS; c++)
+			fprintf(to, " %12s", wide_text(l, columns[c].field, 0, text) ? text : "");
+		fputc('\n', to);
 	}
 	fputc('\n', to);
 	notes(m, f, to);
@@ -285,6 +332,9 @@ void figures_rows(struct memio *m, const struct figures *f, FILE *to)
 			fprintf(to, " %12s", memio_has(l, columns[c].field) ?
 				rate_text(bps_of(memio_get(l, columns[c].field), f->moved.ns),
 					  text) : "-");
+		for (c = 0; c < COLUMNS; c++)
+			if (wide_text(l, columns[c].field, f->moved.ns, text))
+				fprintf(to, "  %s %s", columns[c].head, text);
 		fputc('\n', to);
 	}
 }
@@ -300,7 +350,10 @@ void figures_csv_head(FILE *to)
 		fprintf(to, ",%s_bytes", columns[c].name);
 	for (c = 0; c < COLUMNS; c++)
 		fprintf(to, ",%s_bps", columns[c].name);
-	fputs(",unpriced_bytes,stopped_usec\n", to);
+	fputs(",unpriced_bytes,stopped_usec", to);
+	for (c = 0; c < BOUNDS; c++)
+		fprintf(to, ",%s_bytes", memio_field_name(bounds[c]));
+	fputc('\n', to);
 }
 
 void figures_csv(struct memio *m, const struct figures *f, FILE *to)
@@ -327,6 +380,11 @@ void figures_csv(struct memio *m, const struct figures *f, FILE *to)
 		fprintf(to, ",%" PRIu64 ",", memio_unpriced(l));
 		if (f->has_stops && !strcmp(l->key, "total"))
 			fprintf(to, "%" PRIu64, f->stopped_usec);
+		for (c = 0; c < BOUNDS; c++) {
+			fputc(',', to);
+			if (memio_has(l, bounds[c]))
+				fprintf(to, "%" PRIu64, memio_get(l, bounds[c]));
+		}
 		fputc('\n', to);
 	}
 }

@@ -75,8 +75,13 @@ static int print(struct running *r, const struct own_group *g, uint64_t began_ns
 		return STATUS_FAILED;
 	}
 	err = memio_group_stat(r->m, g->path, MEMIO_TREE, &s);
-	if (!err)
+	if (!err) {
 		err = memio_group_events(r->m, g->path, MEMIO_TREE, &events);
+		/* BPF programs stop nothing. */
+		f.has_stops = err != -ENOTSUP;
+		if (!f.has_stops)
+			err = 0;
+	}
 	if (!err)
 		err = memio_stat_diff(&nothing, &s, &f.moved);
 	f.moved.ns = s.ns - began_ns;

@@ -30,7 +30,8 @@ static const struct command_option options[] = {
 	  .help = "Print rates each MS milliseconds, 10 at least." },
 	{ .id = 'n', .name = "count", .value = "N", .help = "End after N intervals." },
 	{ .id = OPT_SECONDS, .name = "seconds", .value = "S",
-	  .help = "End after S seconds. Without this and without COMMAND, Ctrl-C ends it." },
+	  .help = "End after S seconds. Without --seconds and without COMMAND, Ctrl-C ends "
+		  "the count." },
 	{ .id = OPT_CGROUP, .name = "cgroup", .value = "GROUP", .completes = COMPLETES_GROUP,
 	  .help = "Count this group with the groups below it: a path in the hierarchy, "
 		  "a directory below its mount, or a unit of systemd. May be repeated." },
@@ -490,8 +491,8 @@ const struct command command_stat = {
 		 "[OPTION...] [--cgroup GROUP|--pid PID|--device DEVICE]... -- COMMAND [ARG...]",
 	.about = "Counts the bytes that devices move, and the bytes of memory that are read and "
 		 "written for devices and for CPUs. Counts until COMMAND ends, the time is over, "
-		 "or Ctrl-C. Without a group, process or device it counts COMMAND, in a group of "
-		 "its own. Without all of these it counts the whole machine.",
+		 "or Ctrl-C. Without a group, process or device, memio stat counts COMMAND, in a "
+		 "group of its own. Without COMMAND, too, memio stat counts the whole machine.",
 	.notes = "to dev, from dev: bytes to and from devices. mem rd, mem wr: bytes read from "
 		 "and written to DRAM. Units are powers of 1000.",
 	.option = options,

@@ -26,8 +26,8 @@ static const struct command_option options[] = {
 	  .help = "Answer HTTP there; the default is 127.0.0.1:9814. Anybody who reaches the "
 			"port can read the names of groups." },
 	{ OPT_TEXTFILE, "textfile", "FILE", .completes = COMPLETES_FILE,
-	  .help = "Write FILE for node_exporter's textfile collector instead, whose name has to "
-			"end with .prom there. FILE is replaced as a whole." },
+	  .help = "Write FILE instead, for node_exporter's textfile collector, which reads only "
+			"names that end with .prom. Each write replaces the whole FILE." },
 	{ 'I', "interval", "MS",
 	  .help = "With --textfile: write it every MS milliseconds, 1000 to 3600000, instead of "
 			"once." },
@@ -201,9 +201,9 @@ const struct command command_export = {
 	.summary = "figures and limits of groups for Prometheus",
 	.usage = "[--listen ADDRESS:PORT] [OPTION]...\n--textfile FILE [-I MS] "
 			"[OPTION]...\n--once [--openmetrics] [OPTION]...",
-	.about = "Exports what groups and devices moved, their limits and for how long these "
-			"stopped them, as metrics: by HTTP, at /metrics; or as a file for "
-			"node_exporter.",
+	.about = "Exports metrics of groups and devices: the bytes that they moved, their limits, "
+			"and the time for which limits stopped them. memio export answers HTTP at "
+			"/metrics, or writes a file for node_exporter.",
 	.option = options,
 	.main = cmd_export,
 };

@@ -181,7 +181,7 @@ int log_read(int fd, struct log_scan *scan,
 		got = read_at(fd, text, h.length, at + LOG_HEAD);
 		if (got < 0)
 			goto failed;
-		if (h.version != LOG_VERSION || h.kind != KIND_SAMPLE) {
+		if (!h.version || h.version > LOG_VERSION || h.kind != KIND_SAMPLE) {
 			scan->other++;
 			lost = true;
 		} else if ((size_t)got < h.length || crc32c(0, text, h.length) != h.sum ||

@@ -24,7 +24,7 @@
 
 #define LOG_HEAD	24u		/* bytes before a record's text */
 #define LOG_MOST	(8u << 20)	/* no record is longer */
-#define LOG_VERSION	1
+#define LOG_VERSION	2		/* that is written; older ones are read, too */
 #define LOG_KEEP_MOST	1000
 
 /**

@@ -27,7 +27,19 @@ _Static_assert(MEMIO_IO_TO == 0 && MEMIO_MEM_WRITE == 3 && MEMIO_UNPRICED_FROM =
 
 enum { GROUP_FIGURES = 1, GROUP_LISTED = 2 };
 enum { TASK_STOPPED = 1 };
-enum { SAMPLE_TASKS = 1 };
+enum { SAMPLE_TASKS = 1, SAMPLE_STANDING = 2 };
+/*
+ * What is known of a group's standing: the three of &enum memio_value, and its memio.state, which
+ * can be the same as of the last group that has one
+ */
+enum {
+	STANDING_STATE = 1 << (MEMIO_WEIGHT + 1),
+	STANDING_SAME = 2 * STANDING_STATE,
+	STANDING_ALL = 2 * STANDING_SAME - 1,
+};
+
+_Static_assert(MEMIO_MIN == 0 && MEMIO_MIN_EFFECTIVE == 1 && MEMIO_WEIGHT == 2,
+	       "values keep their numbers");
 
 /* ---- what a sample takes ---- */
 
@@ -87,12 +99,14 @@ static void add_text(struct bytes *b, const char *text)
 /* ---- writing ---- */
 
 /**
- * struct keys - the keys of lines, each of which a record has once
+ * struct keys - the keys of lines and the words of states, each of which a record has once
+ * @own:	copies of those that stand nowhere else
  * @next:	the one that is likely: files have them in one order
  */
 struct keys {
 	const char *key[KEYS_MOST];
-	unsigned int n, next;
+	char *own[KEYS_MOST];
+	unsigned int n, owned, next;
 };
 
 static unsigned int key_of(struct keys *k, const char *key)
@@ -109,6 +123,23 @@ static unsigned int key_of(struct keys *k, const char *key)
 	if (i == k->n)
 		k->key[k->n++] = key;
 	k->next = i + 1;
+	return i;
+}
+
+/* Of a text that does not stay */
+static unsigned int key_of_copy(struct keys *k, const char *key)
+{
+	const unsigned int n = k->n, i = key_of(k, key);
+
+	if (i == n && i < KEYS_MOST) {
+		k->key[i] = k->own[k->owned] = strdup(key);
+		/* Without memory, there is one key less. */
+		if (!k->own[k->owned++]) {
+			k->owned--;
+			k->n--;
+			return KEYS_MOST;
+		}
+	}
 	return i;
 }
 
@@ -145,6 +176,71 @@ static void add_path(struct bytes *b, const char *before, const char *path)
 		same++;
 	add_number(b, same);
 	add_text(b, path + same);
+}
+
+static void add_state(struct bytes *b, struct keys *k, const struct memio_flat *state)
+{
+	size_t i, n = 0;
+
+	/* First those that have no room: after them, all that is asked for is there. */
+	for (i = 0; i < state->n; i++)
+		n += key_of_copy(k, state->pair[i].key) < KEYS_MOST &&
+		     key_of_copy(k, state->pair[i].word) < KEYS_MOST;
+	add_number(b, n);
+	for (i = 0; i < state->n; i++) {
+		const unsigned int key = key_of_copy(k, state->pair[i].key);
+		const unsigned int word = key_of_copy(k, state->pair[i].word);
+
+		if (key == KEYS_MOST || word == KEYS_MOST)
+			continue;
+		add_number(b, key);
+		add_number(b, word);
+	}
+}
+
+static bool same_state(const struct memio_flat *a, const struct memio_flat *b)
+{
+	size_t i;
+
+	if (a->n != b->n)
+		return false;
+	for (i = 0; i < a->n; i++)
+		if (strcmp(a->pair[i].key, b->pair[i].key) ||
+		    strcmp(a->pair[i].word, b->pair[i].word))
+			return false;
+	return true;
+}
+
+/*
+ * Guarantee, weight and state. Four files take as long as all others of a group, so that they are
+ * read only where the group has a limit or moved bytes since the sample before, and in its first
+ * sample. Of no guarantee there is no effect. @state: that of the last group, and one to spare
+ */
+static void add_standing(struct bytes *b, struct keys *k, const struct track *t,
+			 const struct source *from, struct memio_flat state[2])
+{
+	const struct memio_flat last = state[0];
+	uint64_t value[MEMIO_WEIGHT + 1] = { 0 };
+	unsigned int has = 0;
+	int i;
+
+	if (!t->denied && (t->moved || t->fresh || t->limited)) {
+		for (i = 0; i <= MEMIO_WEIGHT; i++)
+			if (i != MEMIO_MIN_EFFECTIVE || value[MEMIO_MIN])
+				has |= !from->ops->group_value(from->data, t->name, i,
+							       &value[i]) << i;
+		if (!from->ops->group_state(from->data, t->name, &state[1]) && state[1].n)
+			has |= same_state(&state[1], &last) ? STANDING_SAME : STANDING_STATE;
+	}
+	add_number(b, has);
+	for (i = 0; i <= MEMIO_WEIGHT; i++)
+		if (has & 1u << i)
+			add_number(b, value[i]);
+	if (!(has & STANDING_STATE))
+		return;
+	add_state(b, k, &state[1]);
+	state[0] = state[1];
+	state[1] = last;
 }
 
 static void add_group(struct bytes *b, struct keys *k, const struct track *t, const char *before,
@@ -189,8 +285,10 @@ static void add_task(struct bytes *b, struct keys *k, const struct track *t)
 	add_stat(b, k, &t->now);
 }
 
-static void add_groups(struct bytes *b, struct keys *k, const struct model *o)
+static void add_groups(struct bytes *b, struct keys *k, const struct model *o,
+		       const struct source *from)
 {
+	struct memio_flat state[2] = { 0 };
 	const bool root = o->group.n && o->group.track[0] == o->root;
 	const char *before = "";
 	size_t i;
@@ -199,6 +297,7 @@ static void add_groups(struct bytes *b, struct keys *k, const struct model *o)
 	add_number(b, o->group.n + !root);
 	if (!root) {
 		add_group(b, k, o->root, before, false);
+		add_standing(b, k, o->root, from, state);
 		before = o->root->name;
 	}
 	for (i = 0; i < o->group.n; i++) {
@@ -206,8 +305,11 @@ static void add_groups(struct bytes *b, struct keys *k, const struct model *o)
 
 		t->order = i + !root;
 		add_group(b, k, t, before, true);
+		add_standing(b, k, t, from, state);
 		before = t->name;
 	}
+	memio_flat_free(&state[0]);
+	memio_flat_free(&state[1]);
 }
 
 static bool is_recorded(const struct track *t)
@@ -285,7 +387,7 @@ int past_write(struct bytes *to, const struct model *o, const struct source *fro
 	add_number(to, when->mono_ns);
 	add_number(to, when->epoch);
 	add_number(to, when->interval_ms);
-	add_number(to, o->want_tasks ? SAMPLE_TASKS : 0);
+	add_number(to, SAMPLE_STANDING | (o->want_tasks ? SAMPLE_TASKS : 0));
 	add_text(to, from->ops->backend(from->data));
 	add_text(to, o->source);
 	add_text(to, o->estimator);
@@ -302,7 +404,7 @@ int past_write(struct bytes *to, const struct model *o, const struct source *fro
 		/* What is wrong is said again; what is right is not. */
 		add_text(to, c[i].there ? "" : c[i].why);
 	}
-	add_groups(&body, &k, o);
+	add_groups(&body, &k, o, from);
 	add_tasks(&body, &k, o);
 	add_number(to, k.n);
 	for (i = 0; i < k.n; i++) {
@@ -312,6 +414,8 @@ int past_write(struct bytes *to, const struct model *o, const struct source *fro
 	bytes_add(to, body.data, body.n);
 	good = !to->failed && !body.failed;
 	free(body.data);
+	while (k.owned)
+		free(k.own[--k.owned]);
 	return good ? 0 : -ENOMEM;
 }
 
@@ -398,14 +502,14 @@ struct past_key {
 /**
  * struct past_group - a group of the sample
  * @path:	where it begins in the sample's paths
- * @stat, @limits: where these stand in the text
+ * @stat, @limits, @standing, @state: where these stand in the text; NULL: they do not
  * @task, @tasks: the first of its tasks, and how many
  */
 struct past_group {
 	size_t path;
 	unsigned int flags;
 	uint64_t inode, events_usec, stopped_usec;
-	const uint8_t *stat, *limits;
+	const uint8_t *stat, *limits, *standing, *state;
 	size_t task, tasks;
 };
 
@@ -427,7 +531,7 @@ struct past_task {
  */
 struct past {
 	struct instant when;
-	bool has_tasks;
+	bool has_tasks, has_standing;
 	char backend[MEMIO_WORD_MAX], words[3][MEMIO_WORD_MAX];
 	struct memio_capability capability[32];
 	char capability_name[32][32], capability_why[32][WHY_MOST];
@@ -541,6 +645,31 @@ static const uint8_t *skip_limits(struct past *p, struct cursor *c)
 	return at;
 }
 
+/* @state: where that of the last group stands */
+static void read_standing(struct past *p, struct cursor *c, struct past_group *g,
+			  const uint8_t **state)
+{
+	uint64_t has, n;
+	int i;
+
+	g->standing = c->at;
+	has = get_number_to(c, STANDING_ALL);
+	for (i = 0; i <= MEMIO_WEIGHT; i++)
+		if (has & 1u << i)
+			get_number(c);
+	if (has & STANDING_STATE) {
+		*state = c->at;
+		for (n = get_number_to(c, KEYS_MOST); n && !c->bad; n--) {
+			c->bad |= get_number(c) >= p->keys;
+			c->bad |= get_number(c) >= p->keys;
+		}
+	}
+	if (!(has & (STANDING_STATE | STANDING_SAME)))
+		return;
+	g->state = *state;
+	c->bad |= !g->state;
+}
+
 static bool grow(void *array, size_t n, size_t *room, size_t size)
 {
 	void **at = array, *more;
@@ -558,6 +687,7 @@ static bool grow(void *array, size_t n, size_t *room, size_t size)
 static void read_groups(struct past *p, struct cursor *c)
 {
 	uint64_t n = get_number_to(c, c->end - c->at);
+	const uint8_t *state = NULL;
 
 	c->bad |= !n;
 	while (n-- && !c->bad) {
@@ -578,6 +708,8 @@ static void read_groups(struct past *p, struct cursor *c)
 		g->events_usec = get_number(c);
 		g->stopped_usec = get_number(c);
 		g->limits = skip_limits(p, c);
+		if (p->has_standing)
+			read_standing(p, c, g, &state);
 		p->groups += !c->bad;
 	}
 }
@@ -690,6 +822,7 @@ void past_free(struct past *p)
 bool past_read(struct past *p, const uint8_t *text, size_t size)
 {
 	struct cursor c = { text, text + size, false };
+	uint64_t flags;
 	int i;
 
 	p->groups = p->tasks = p->keys = p->capabilities = p->stood = 0;
@@ -697,7 +830,9 @@ bool past_read(struct past *p, const uint8_t *text, size_t size)
 	p->paths.n = 0;
 	p->end = text + size;
 	read_when(&c, &p->when);
-	p->has_tasks = get_number(&c) & SAMPLE_TASKS;
+	flags = get_number(&c);
+	p->has_tasks = flags & SAMPLE_TASKS;
+	p->has_standing = flags & SAMPLE_STANDING;
 	get_text(&c, p->backend, sizeof(p->backend));
 	for (i = 0; i < 3; i++)
 		get_text(&c, p->words[i], sizeof(p->words[i]));
@@ -937,17 +1072,43 @@ static int past_group_limits(void *data, const char *path, struct memio_limits *
 
 static int past_group_value(void *data, const char *path, enum memio_value which, uint64_t *value)
 {
-	(void)path;
-	(void)which;
-	(void)value;
-	return no_such(data);
+	struct past *p = data;
+	const ssize_t g = find_group(p, path);
+	struct cursor c;
+	uint64_t has;
+	int i;
+
+	if (g < 0 || !p->group[g].standing)
+		return no_such(p);
+	c = (struct cursor) { p->group[g].standing, p->end, false };
+	has = get_number(&c);
+	if (!(has & 1u << which))
+		return no_such(p);
+	for (i = 0; i <= (int)which; i++)
+		if (has & 1u << i)
+			*value = get_number(&c);
+	return 0;
 }
 
 static int past_group_state(void *data, const char *path, struct memio_flat *f)
 {
-	(void)path;
-	(void)f;
-	return no_such(data);
+	struct past *p = data;
+	const ssize_t g = find_group(p, path);
+	struct cursor c;
+	uint64_t n;
+
+	if (g < 0 || !p->group[g].state)
+		return no_such(p);
+	c = (struct cursor) { p->group[g].state, p->end, false };
+	p->text.n = 0;
+	for (n = get_number(&c); n && !c.bad; n--) {
+		const uint64_t key = get_number(&c), word = get_number(&c);
+
+		say(&p->text, "%s %s\n", p->key[key].name, p->key[word].name);
+	}
+	if (p->text.failed)
+		return -ENOMEM;
+	return memio_flat_parse(f, (const char *)p->text.data, p->text.n);
 }
 
 static int past_group_tasks(void *data, const char *path, int (*each)(pid_t pid, void *arg),

@@ -2,6 +2,7 @@
 /*
  * JSON and CSV, see json.h
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,16 @@ void json_end(json_t *object, FILE *to)
 	json_dumpf(object, to, JSON_REAL_PRECISION(12));
 	fputc('\n', to);
 	json_decref(object);
+}
+
+void json_head(FILE *to)
+{
+	fprintf(to, "{\"memio\": %d, \"command\": \"%s\"", JSON_VERSION, command_name);
+}
+
+json_t *json_number(double n)
+{
+	return isfinite(n) ? json_real(n) : json_null();
 }
 
 json_t *json_name(const char *name)

@@ -18,6 +18,13 @@
 /* json_begin: an object of the command that runs; json_end: prints it, and lets go of it */
 json_t *json_begin(void);
 void json_end(json_t *object, FILE *to);
+/*
+ * json_head: how such an object begins, of one that is written piece by piece, as it can be too
+ * long to be kept: the next piece begins with a comma
+ */
+void json_head(FILE *to);
+/* json_number: null: there is none, or it has no end */
+json_t *json_number(double n);
 /* json_name: a string of bytes that nobody knows: what is no UTF-8 is '?' */
 json_t *json_name(const char *name);
 /* json_count: a number; what is beyond 2^63 is as large as there is room for */

@@ -16,6 +16,13 @@ static const char *const figure_names[FIGURES] = {
 	[FIG_CPU]	= "cpu_bps",
 };
 
+static const char *const bound_names[BOUNDS] = {
+	[BOUND_READ_MIN]	= "mem_read_min_bps",
+	[BOUND_READ_MAX]	= "mem_read_max_bps",
+	[BOUND_WRITE_MIN]	= "mem_write_min_bps",
+	[BOUND_WRITE_MAX]	= "mem_write_max_bps",
+};
+
 static const char *const kind_names[] = {
 	[TRACK_GROUP]	= "group",
 	[TRACK_TASK]	= "task",
@@ -120,8 +127,11 @@ static json_t *json_row(const struct model *o, const struct track *t)
 	json_object_set_new(row, "share", t->figures & SHARE_FIGURES ? json_real(t->share) :
 			    json_null());
 	json_object_set_new(row, "memory", json_string(memory_word(o, t)));
-	if (t->kind == TRACK_DEVICE && t->half >= 0)
+	if (t->half >= 0)
 		json_object_set_new(row, "half_width", json_real(t->half));
+	if (t->bounded)
+		for (f = 0; f < BOUNDS; f++)
+			json_object_set_new(row, bound_names[f], json_integer(t->bound[f] + 0.5));
 	if (t->besides) {
 		json_t *beside = json_object();
 
@@ -193,7 +203,10 @@ void print_csv_head(const struct view *v, FILE *to)
 	fputs("sample,interval_ns,kind,name,pid,group", to);
 	for (f = 0; f < FIGURES; f++)
 		fprintf(to, ",%s", figure_names[f]);
-	fprintf(to, ",share,memory,limit,stopped_usec%s\n", v->timed ? ",time" : "");
+	fprintf(to, ",share,memory,limit,stopped_usec%s", v->timed ? ",time" : "");
+	for (f = 0; f < BOUNDS; f++)
+		fprintf(to, ",%s", bound_names[f]);
+	putc('\n', to);
 }
 
 static void print_quoted(const char *text, bool ascii, FILE *to)
@@ -250,6 +263,11 @@ bool print_csv(struct view *v, const struct model *o, FILE *to)
 			fprintf(to, "%.0f", t->stopped * o->interval_ns / 1000);
 		if (v->timed)
 			fprintf(to, ",%s", when);
+		for (f = 0; f < BOUNDS; f++) {
+			putc(',', to);
+			if (t->bounded)
+				fprintf(to, "%.0f", t->bound[f]);
+		}
 		putc('\n', to);
 	}
 	return true;

@@ -109,6 +109,27 @@ static void set_figure(struct track *t, enum figure f, uint64_t bytes, uint64_t 
 	t->rate[f] = memio_rate(bytes, ns);
 }
 
+/* The bounds of a line's memory bytes; and half of what lies between them, beside the bytes */
+static void set_bounds(struct track *t, const struct memio_line *l, uint64_t ns)
+{
+	static const enum memio_field fields[BOUNDS] = {
+		MEMIO_MEM_READ_MIN, MEMIO_MEM_READ_MAX, MEMIO_MEM_WRITE_MIN, MEMIO_MEM_WRITE_MAX,
+	};
+	const uint64_t most = memio_get(l, MEMIO_MEM_READ_MAX) + memio_get(l, MEMIO_MEM_WRITE_MAX);
+	const uint64_t least = memio_get(l, MEMIO_MEM_READ_MIN) + memio_get(l, MEMIO_MEM_WRITE_MIN);
+	const uint64_t memory = memio_get(l, MEMIO_MEM_READ) + memio_get(l, MEMIO_MEM_WRITE);
+	int b;
+
+	if (!(t->figures & 1u << FIG_READ) || !memio_has(l, MEMIO_MEM_READ_MAX) ||
+	    !memio_has(l, MEMIO_MEM_WRITE_MAX))
+		return;
+	t->bounded = true;
+	for (b = 0; b < BOUNDS; b++)
+		t->bound[b] = memio_rate(memio_get(l, fields[b]), ns);
+	if (memory)
+		t->half = most > least ? (most - least) / 2.0 / memory : 0;
+}
+
 /* The figures of a whole file: of its line "total", and of its lines of CPUs */
 static void set_figures(struct model *o, struct track *t, uint64_t ns)
 {
@@ -120,6 +141,8 @@ static void set_figures(struct model *o, struct track *t, uint64_t ns)
 	t->figures = 0;
 	t->anew = false;
 	t->worth = o->worth;
+	t->half = -1;
+	t->bounded = false;
 	for (i = 0; i < o->diff.n; i++) {
 		const struct memio_line *l = &o->diff.line[i];
 
@@ -139,6 +162,8 @@ static void set_figures(struct model *o, struct track *t, uint64_t ns)
 	if (o->has_memory) {
 		set_figure(t, FIG_READ, memio_get(total, MEMIO_MEM_READ), ns);
 		set_figure(t, FIG_WRITE, memio_get(total, MEMIO_MEM_WRITE), ns);
+		if (total)
+			set_bounds(t, total, ns);
 	}
 	if (has_cpu)
 		set_figure(t, FIG_CPU, cpu, ns);
@@ -162,6 +187,8 @@ static void stand_still(struct model *o, struct track *t, uint64_t ns)
 	t->still = true;
 	t->fresh = t->anew = false;
 	t->moved = 0;
+	t->half = -1;
+	t->bounded = false;
 	t->worth = o->worth;
 	/* The first interval has come to its end. */
 	if (o->samples == 2)
@@ -560,17 +587,6 @@ static void count_beside(struct model *o, struct track *t)
 
 /* ---- devices ---- */
 
-/* Half of what lies between the bounds, beside the figure itself */
-static double half_width(const struct memio_line *l, uint64_t memory)
-{
-	const uint64_t most = memio_get(l, MEMIO_MEM_READ_MAX) + memio_get(l, MEMIO_MEM_WRITE_MAX);
-	const uint64_t least = memio_get(l, MEMIO_MEM_READ_MIN) + memio_get(l, MEMIO_MEM_WRITE_MIN);
-
-	if (!memio_has(l, MEMIO_MEM_READ_MAX) || !memio_has(l, MEMIO_MEM_WRITE_MAX) || !memory)
-		return -1;
-	return most > least ? (most - least) / 2.0 / memory : 0;
-}
-
 static int read_devices(struct model *o, const struct source *from, uint64_t recorded_ns)
 {
 	uint64_t ns;
@@ -597,6 +613,7 @@ static int read_devices(struct model *o, const struct source *from, uint64_t rec
 		t->anew = l->anew;
 		t->worth = o->worth;
 		t->half = -1;
+		t->bounded = false;
 		count_beside(o, t);
 		o->has_bounds |= memio_has(l, MEMIO_MEM_READ_MAX);
 		if (ns) {
@@ -618,7 +635,7 @@ static int read_devices(struct model *o, const struct source *from, uint64_t rec
 			    (double)memio_unpriced(l) / io > UNPRICED_MOST)
 				t->worth = WORTH_BOUND;
 			t->moved = io + memory;
-			t->half = half_width(l, memory);
+			set_bounds(t, l, ns);
 			if (t->figures & SHARE_FIGURES)
 				track_remember(t, track_share(t));
 		}

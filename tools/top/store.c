@@ -124,6 +124,7 @@ struct track *store_get(struct store *s, enum track_kind kind, const char *name,
 	t->pid = pid;
 	t->id = id;
 	t->serial = ++s->serial;
+	t->half = -1;
 	t->seen = sample;
 	t->fresh = true;
 	slot = &s->slot[hash_of(kind, name, pid) & s->mask];

@@ -53,6 +53,14 @@ struct task_info {
 	int policy;
 };
 
+enum bound {
+	BOUND_READ_MIN,
+	BOUND_READ_MAX,
+	BOUND_WRITE_MIN,
+	BOUND_WRITE_MAX,
+	BOUNDS
+};
+
 /**
  * struct track - a group, a task or a device, over time
  * @kind:	which
@@ -72,8 +80,10 @@ struct task_info {
  * @moved:	bytes that it moved in the interval, of all kinds
  * @own:	of a group: the same without the groups below it
  * @worth:	of the memory figures
- * @half:	of a device: half the distance of the bounds of its memory bytes, as a part of them;
- *		negative: the kernel tells of no bounds
+ * @half:	half the distance of the bounds of its memory bytes, as a part of them;
+ *		negative: it moved none, or the kernel tells of no bounds
+ * @bounded:	the kernel tells of bounds
+ * @bound:	what it has read at least and at most, and written, as rates; if @bounded
  * @besides, @beside: of a device: the same figures by the file of --beside, up to FIG_WRITE
  * @share:	of the machine's memory bytes, 0 to 1
  * @stopped:	of a group: the share of the interval for which its own limits stopped it;
@@ -107,6 +117,8 @@ struct track {
 	int64_t own;
 	enum worth worth;
 	double half;
+	bool bounded;
+	double bound[BOUNDS];
 	unsigned int besides;
 	double beside[FIG_CPU];
 	double share, stopped;

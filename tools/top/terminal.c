@@ -7,6 +7,7 @@
  * the handler writes them.
  */
 #include <curses.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,14 +41,31 @@ static void crash(int sig)
 	raise(sig);
 }
 
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+
 void signals_begin(void)
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction sa = { .sa_handler = note_signal };
 	size_t i;
 
 	for (i = 0; i < sizeof(ends) / sizeof(*ends); i++)
 		sigaction(ends[i], &sa, NULL);
+}
+
+void signals_wait(uint64_t ms)
+{
+	const struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
+	sigset_t these, was;
+	size_t i;
+
+	sigemptyset(&these);
+	for (i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		sigaddset(&these, ends[i]);
+	/* One that comes between the look and the wait would be waited for in vain. */
+	sigprocmask(SIG_BLOCK, &these, &was);
+	if (!ending)
+		ppoll(NULL, 0, &t, &was);
+	sigprocmask(SIG_SETMASK, &was, NULL);
 }
 
 void signals_end(void)

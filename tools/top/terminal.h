@@ -20,6 +20,8 @@ int terminal_key(int ms);
 int terminal_signal(void);
 /* signals_begin: of the program without a terminal */
 void signals_begin(void);
+/* signals_wait: for @ms, or until one of them comes, whenever it does */
+void signals_wait(uint64_t ms);
 /* signals_end: the program ends by the signal that came, if one did */
 void signals_end(void);
 

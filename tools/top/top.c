@@ -6,7 +6,6 @@
  * parts.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,20 +18,14 @@
 #include "settings.h"
 #include "terminal.h"
 
+#define KEY_MS	200	/* how long a wait for a key is at most */
+
 static uint64_t now_ms(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * 1000ull + t.tv_nsec / 1000000;
-}
-
-/* A signal may end the pause. */
-static void pause_ms(uint64_t ms)
-{
-	const struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
-
-	nanosleep(&t, NULL);
 }
 
 /* Return: 1: it was taken; 0: the recording has ended; negative: failed */
@@ -86,7 +79,7 @@ static int run_batch(struct feed *f, struct settings *set, struct model *o)
 		if (now_ms() >= due)
 			due = now_ms() + set->view.interval_ms;
 		if (!f->recorded)
-			pause_ms(due - now_ms());
+			signals_wait(due - now_ms());
 		if (terminal_signal())
 			break;
 	}
@@ -107,7 +100,7 @@ static int run_live(struct feed *f, struct settings *set, struct model *o)
 {
 	struct view *v = &set->view;
 	struct screen s = { 0 };
-	uint64_t due = now_ms(), last = 0;
+	uint64_t due = now_ms(), last = 0, left;
 	int got = 1, key;
 	bool quit = false;
 
@@ -126,7 +119,9 @@ static int run_live(struct feed *f, struct settings *set, struct model *o)
 				      v->interval_ms);
 			redraw(set, o, &s);
 		}
-		key = terminal_key(v->paused || now_ms() >= due ? 200 : (int)(due - now_ms()));
+		/* A signal may come just before getch(): it is seen soon. */
+		left = now_ms() < due ? due - now_ms() : KEY_MS;
+		key = terminal_key(v->paused || left > KEY_MS ? KEY_MS : (int)left);
 		if (key == -1)
 			continue;
 		switch (key == -2 ? ACTION_DRAW : view_key(v, o, key)) {
@@ -162,13 +157,13 @@ static const struct command_option option_rows[] = {
 	SETTINGS_OPTIONS("Time between samples, 50 to 3600000; the default is 1000."),
 	BACKEND_OPTION,
 	{ OPT_BESIDE, "beside", "FILE",
-	  .help = "Show another account of the devices beside memio's: columns of devices have "
-			"the memory bytes that FILE tells of, and the devices stand below "
-			"groups and tasks, too. FILE is as memio.stat, and may have lines 'name "
-			"WORD', for the titles, and 'time_ns N': when it was written. It is "
-			"read for each sample; of a recording, it is a file of each sample. "
-			"'|COMMAND' in place of FILE is run by the shell for each sample, and "
-			"prints that.",
+	  .help = "Show another account of the devices beside memio's. FILE has the form of "
+			"memio.stat; its memory bytes become columns of devices, and devices "
+			"stand below groups and tasks, too. FILE can have the lines 'name WORD' "
+			"(for titles) and 'time_ns N' (when FILE was written). memio top reads "
+			"FILE for each sample; in a recording, each sample has its own FILE. If "
+			"FILE is '|COMMAND', the shell runs COMMAND for each sample, and COMMAND "
+			"prints the account.",
 	  .completes = COMPLETES_FILE },
 	{ OPT_ROOT, "root", "DIR",
 	  .help = "Read DIR/proc and DIR/sys instead of /proc and /sys. If there is DIR/0, DIR "
@@ -275,8 +270,8 @@ const struct command command_top = {
 	.usage = "[OPTION]...",
 	.about = "Takes a sample once a second, and shows how many bytes each group, task or "
 			"device moves to and from memory. On a terminal the table is painted "
-			"anew for each sample, and the key '?' lists the keys; elsewhere one "
-			"table follows the other.",
+			"anew for each sample, and the key '?' lists the keys. Without a "
+			"terminal, memio top prints one table after the other.",
 	.option = option_rows,
 	.main = cmd_top,
 };

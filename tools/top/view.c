@@ -13,6 +13,7 @@
 #include <wchar.h>
 
 #include "view.h"
+#include "wide.h"
 
 #define NAME_LEAST	18		/* columns that a name has at least */
 #define NAME_MOST	120		/* ... and at most, where the width is not bounded */
@@ -34,7 +35,7 @@ static const struct column_row {
 	[COL_WRITE]	= { "write",	"mem wr",	8, 1 },
 	[COL_CPU]	= { "cpus",	"cpus",		7, 4 },
 	[COL_SHARE]	= { "share",	"share",	6, 3 },
-	[COL_LIMIT]	= { "limit",	"limit",	9, 5 },
+	[COL_LIMIT]	= { "limit",	"limit",	12, 5 },
 	[COL_STOPPED]	= { "stopped",	"stopped",	8, 2 },
 	[COL_WORTH]	= { "worth",	"worth",	8, 3 },
 	[COL_BESIDE_READ] = { "",	" rd",		11, 1 },
@@ -732,8 +733,18 @@ static void put_history(struct view *v, struct screen_line *l, const struct trac
 	}
 }
 
-static const char *worth_mark(enum worth worth)
+static const char *worth_mark(const struct track *t, enum figure f)
 {
+	const enum worth worth = t->worth;
+
+	if (worth == WORTH_OK && t->bounded && (f == FIG_READ || f == FIG_WRITE)) {
+		const int b = f == FIG_READ ? BOUND_READ_MIN : BOUND_WRITE_MIN;
+
+		return bounds_wide(t->rate[f], t->bound[b], t->bound[b + 1]) ? "~" : " ";
+	}
+	/* Where nothing moved, there is nothing to price. */
+	if (t->rate[f] <= 0)
+		return " ";
 	return worth == WORTH_BOUND ? "<" : worth == WORTH_INVALID ? "?" : " ";
 }
 
@@ -751,7 +762,7 @@ static void put_figure(struct view *v, struct screen_line *l, const struct track
 		return;
 	}
 	view_number(t->rate[f], text, sizeof(text) - 2);
-	stpcpy(text + strlen(text), memory && t->rate[f] > 0 ? worth_mark(t->worth) : " ");
+	stpcpy(text + strlen(text), memory ? worth_mark(t, f) : " ");
 	if (look == LOOK_PLAIN && t->rate[f] <= 0)
 		look = LOOK_DIM;
 	if (look == LOOK_PLAIN && memory && t->worth != WORTH_OK && t->rate[f] > 0)
@@ -1265,8 +1276,9 @@ static void draw_help(struct view *v, struct screen *s)
 		"stopped   the part of the interval for which its own limits stopped the group",
 		"worth     of a device: half of what lies between the bounds of its memory bytes",
 		"history   memory bytes; the highest bar is the most of what is shown",
-		"?         the figure is not valid;  <  it is an upper bound;  -  there is none.",
+		"?         the figure is not valid;  <  it is an upper bound;  -  there is none;",
 		"          The lines at the bottom say why.",
+		"~         its bounds are more than a 20th of it apart (Enter shows them).",
 	};
 	size_t i;
 

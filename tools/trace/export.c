@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "../json/json.h"
 #include "command.h"
 #include "trace.h"
 #include "walk.h"
@@ -23,7 +24,8 @@ static void line(const struct export *x, const char *what, const struct format_s
 	uint64_t ns = stream_ns(s, x->stream.tsc_khz, s->tsc);
 
 	if (x->json) {
-		printf("{\"what\": \"%s\", \"cpu\": %u, \"tsc\": %" PRIu64 ", \"ns\": %" PRIu64
+		json_head(stdout);
+		printf(", \"what\": \"%s\", \"cpu\": %u, \"tsc\": %" PRIu64 ", \"ns\": %" PRIu64
 		       ", \"tid\": %u, \"pid\": %u, \"cgroup\": %" PRIu64 ", \"task\": ", what,
 		       x->stream.cpu, s->tsc, ns, s->tid, s->tgid, s->cgroup);
 		trace_json(stdout, s->comm, sizeof(s->comm));

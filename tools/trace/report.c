@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../json/json.h"
 #include "bins.h"
 #include "command.h"
 #include "trace.h"
@@ -166,7 +167,9 @@ static void print_json(const struct bins *b, const uint32_t *order, uint32_t tas
 	uint32_t i;
 	size_t k;
 
-	printf("{\"file\": ");
+	/* There can be millions of bins. */
+	json_head(stdout);
+	printf(", \"file\": ");
 	trace_json(stdout, path, strlen(path));
 	printf(", \"file_bytes\": %" PRIu64 ", \"whole\": %s, \"filters\": ", b->file_bytes,
 	       b->whole ? "true" : "false");

@@ -90,6 +90,15 @@ static void put_sample(int i)
 	put_file("tree", CG "/a/memio.events", "throttled_usec %d\n", 100000 * i);
 	put_file("tree", CG "/a/x/memio.events", "throttled_usec %d\n", 100000 * i);
 	put_file("tree", CG "/a/x/memio.events.local", "throttled_usec %d\n", 100000 * i);
+	put_file("tree", CG "/a/x/memio.min", "5000000\n");
+	put_file("tree", CG "/a/x/memio.min.effective", "max\n");
+	put_file("tree", CG "/a/x/memio.weight", "%d\n", 300 + i);
+	put_file("tree", CG "/a/x/memio.state", "accounting on\ncpu off\n0000:00:03.0 held\n");
+	put_file("tree", CG "/a-b/memio.weight", "50\n");
+	put_file("tree", CG "/a/memio.min", "0\n");
+	put_file("tree", CG "/a/memio.min.effective", "0\n");
+	put_file("tree", CG "/a/memio.state", "accounting on\ncpu off\n0000:00:03.0 held\n");
+	put_file("tree", CG "/a-b/\x1b[31mred/memio.weight", "50\n");
 	put_task("tree", 10, "dd", 5, 2 * moved(i));
 	put_task("tree", 11, "idle", 6, 0);
 }
@@ -184,6 +193,34 @@ static void there_and_back(void)
 	near("... what CPUs read", t->rate[FIG_CPU], 2 * (moved(4) - moved(3)) / 10., 0.001);
 	check(t->limits.n == 2 && t->limits.limit[1].rate[MEMIO_WBPS] == 5, "... its limits");
 	near("... its stops", t->stopped, 0.01, EXACT);
+	o.look = t->serial;
+	if (history_seek(&h, &o, SAMPLES - 1))
+		abort();
+	check(o.looked.has_min && o.looked.min == 5000000 && o.looked.has_effective &&
+	      o.looked.min_effective == MEMIO_RATE_MAX && o.looked.has_weight &&
+	      o.looked.weight == 300 + SAMPLES - 1, "... its guarantee and its weight");
+	check(o.looked.state.n == 3 && !strcmp(o.looked.state.pair[2].key, "0000:00:03.0") &&
+	      !strcmp(o.looked.state.pair[2].word, "held"), "... what its figures are worth");
+	o.look = track(&o, TRACK_GROUP, "/a", 0)->serial;
+	if (history_seek(&h, &o, SAMPLES - 1))
+		abort();
+	check(o.looked.has_min && !o.looked.min && !o.looked.has_effective &&
+	      !o.looked.has_weight &&
+	      o.looked.state.n == 3 && !strcmp(o.looked.state.pair[1].word, "off"),
+	      "... of the group above, which has the same state");
+	o.look = track(&o, TRACK_GROUP, "/a-b", 0)->serial;
+	if (history_seek(&h, &o, SAMPLES - 1))
+		abort();
+	check(!o.looked.has_min && o.looked.weight == 50 && !o.looked.state.n,
+	      "... of another group, what there is");
+	o.look = track(&o, TRACK_GROUP, "/a-b/\x1b[31mred", 0)->serial;
+	if (history_seek(&h, &o, 1))
+		abort();
+	check(o.looked.serial == o.look && !o.looked.has_weight,
+	      "... of one that moved nothing, none was read");
+	o.look = 0;
+	if (history_seek(&h, &o, SAMPLES - 1))
+		abort();
 	t = track(&o, TRACK_TASK, "", 10);
 	near("a task's rate", t->rate[FIG_TO], 2 * (moved(4) - moved(3)) / 10., 0.001);
 	check(!strcmp(t->info->comm, "dd") && t->group == track(&o, TRACK_GROUP, "/a/x", 0),
@@ -484,7 +521,8 @@ static void others_files(void)
 	put_bytes(file_of("o/empty"), theirs, 0);
 	if (symlink("empty", path))
 		abort();
-	check(!opens(path, 2) && !size_of_file("o/empty"), "a file that a link leads to is refused");
+	check(!opens(path, 2) && !size_of_file("o/empty"),
+	      "a file that a link leads to is refused");
 	unlink(path);
 	if (symlink("nothing", path))
 		abort();
@@ -715,7 +753,8 @@ static void unread_files(void)
 	/* A recorder renames files one by one, the oldest first; then there is another FILE. */
 	if (rename(file_of("u.3"), file_of("u.4")))
 		abort();
-	check(samples_of(path, &h, text, sizeof(text)) == 4 && !*text, "... while the oldest is renamed");
+	check(samples_of(path, &h, text, sizeof(text)) == 4 && !*text,
+	      "... while the oldest is renamed");
 	history_close(&h);
 	if (rename(file_of("u.2"), file_of("u.3")) || rename(file_of("u.1"), file_of("u.2")))
 		abort();
@@ -754,7 +793,8 @@ static void too_large(void)
 	check(append(&l, 0) && log_append(&l, text, (1 << 16) - LOG_HEAD + 1) == -EFBIG,
 	      "a record that is larger than a file is told apart");
 	l.most = 1ull << 40;
-	check(log_append(&l, text, LOG_MOST + 1) == -EFBIG, "... and one that is too large for all");
+	check(log_append(&l, text, LOG_MOST + 1) == -EFBIG,
+	      "... and one that is too large for all");
 	check(append(&l, 1), "... the next one is written");
 	log_close(&l);
 	fd = open(path, O_RDONLY | O_CLOEXEC);

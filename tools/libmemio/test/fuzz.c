@@ -166,7 +166,7 @@ static uint64_t number(uint64_t below)
 static const char *const texts[] = {
 	"0000:00:03.0 alias=nvme0n1,259:0 io_to=609024280 io_from=1677791360 mem_read=302719543 mem_write=1535184341 unpriced=0 unclaimed_to=-64\n"
 	"cpu mem_read=1 mem_write=2 valid=1\ntotal io_to=609024280 io_from=1677791360\n",
-	"source hswep\nestimator device\nvalid 1\nwindow_us 102673\nupdated_ns 16769403088\n\n0000:00:03.0 alias=a,b io_to=1 io_to_bps=2\n",
+	"source hsx\nestimator device\nvalid 1\nwindow_us 102673\nupdated_ns 16769403088\n\n0000:00:03.0 alias=a,b io_to=1 io_to_bps=2\n",
 	"total bps=200000000\n0000:00:04.0 rbps=max wbps=50000000\n",
 	"no_slot 0\nthrottled 117\ntotal throttled=17\nsome avg10=0.00 avg60=1.20 total=99\n",
 	"total=200M,eth0.wbps=50Mi,0000:00:03.0=1.5G,io.rbps=max",

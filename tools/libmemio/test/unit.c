@@ -118,13 +118,13 @@ static void differences(void)
 
 static void heads(void)
 {
-	static const char text[] = "source hswep\nvalid 1\nstate a-word-of-more-than-sixteen\nnonsense\n\n"
+	static const char text[] = "source hsx\nvalid 1\nstate a-word-of-more-than-sixteen\nnonsense\n\n"
 				   "x alias=a,b io_to=1\ny alias= io_to=2\nz alias=\001c io_to=3\n";
 	struct memio_membw b = { 0 };
 	size_t n;
 
 	same("a membw", memio_membw_parse(&b, text, strlen(text)), 0);
-	text_is("... source", b.source, "hswep");
+	text_is("... source", b.source, "hsx");
 	text_is("... a word is cut", b.state, "a-word-of-more-");
 	same("... valid", b.valid, 1);
 	same("... lines", b.stat.n, 3);
@@ -425,7 +425,7 @@ static void whole(void)
 	text_is("... its group", t.group, DB);
 	same("one that is gone", memio_task_info(m, 77, 0, true, &t), -ESRCH);
 	same("its figures", memio_task_membw(m, 76, 0, &b), 0);
-	text_is("... source", b.source, "hswep");
+	text_is("... source", b.source, "hsx");
 	same("... of the process",
 	     memio_get(memio_stat_find(&b.stat, "total"), MEMIO_MEM_WRITE_BPS), 143801173);
 	same("... of one that is gone", memio_task_membw(m, 77, 0, &b), -ESRCH);

@@ -53,6 +53,21 @@ int main(int argc, char **argv)
 			put_group(tree, name, sum[g]);
 		}
 		put_group(tree, "", all);
+		for (g = 0; g < groups; g++) {
+			static const char *const files[][2] = {
+				{ "min", "0\n" }, { "min.effective", "0\n" },
+				{ "weight", "100\n" },
+				{ "state", "accounting on\ncpu ok\nio ok\n"
+				  "total ok\n0000:00:03.0 ok\n" },
+			};
+
+			for (t = 0; t < (int)(sizeof(files) / sizeof(*files)); t++) {
+				snprintf(name, sizeof(name),
+					 CG "/s%02d.slice/g%04d.service/memio.%s",
+					 g % SLICES, g, files[t][0]);
+				put_file(tree, name, "%s", files[t][1]);
+			}
+		}
 	}
 	return 0;
 }

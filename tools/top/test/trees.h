@@ -75,7 +75,7 @@ static void put_task(const char *tree, int pid, const char *comm, unsigned long 
 	put_file(tree, file, "Name:\tx\nUid:\t0\t0\t0\t0\nMemioStopped:\t0\n");
 	snprintf(file, sizeof(file), "proc/%d/membw", pid);
 	put_file(tree, file,
-		 "source hswep\nestimator device\nvalid 1\nwindow_us 1\nupdated_ns 1\n\n"
+		 "source hsx\nestimator device\nvalid 1\nwindow_us 1\nupdated_ns 1\n\n"
 		 "0000:00:03.0 io_to=%llu io_from=0 mem_read=%llu mem_write=0\n"
 		 "total io_to=%llu io_from=0 mem_read=%llu mem_write=0\n",
 		 bytes, bytes, bytes, bytes);
@@ -88,7 +88,7 @@ static void put_machine(const char *tree)
 	put_file(tree, CG "/cgroup.controllers", "memio\n");
 	put_file(tree, CG "/cgroup.subtree_control", "memio\n");
 	put_file(tree, "sys/kernel/memio/enabled", "1\n");
-	put_file(tree, "sys/kernel/memio/source", "hswep\n");
+	put_file(tree, "sys/kernel/memio/source", "hsx\n");
 	put_file(tree, "sys/kernel/memio/valid", "1\n");
 	put_task(tree, 1, "init", 1, 0);
 	put_group(tree, "", 0);

@@ -594,7 +594,7 @@ static void worth(void)
 	check(strstr(row(&b, "  a "), "9.00K<"), "without counters it is a bound: '%s'",
 	      row(&b, "  a "));
 	check(has(&b, "< mem rd, mem wr: there are no counters"), "... and why");
-	put_file("worth", "sys/kernel/memio/source", "hswep\n");
+	put_file("worth", "sys/kernel/memio/source", "hsx\n");
 	put_file("worth", "sys/kernel/memio/valid", "1\n");
 	put_group("worth", "", 28000);
 	put_file("worth", CG "/a/memio.stat",
@@ -758,9 +758,13 @@ static void beside(void)
 	end(&b);
 }
 
-static void bounds(void)
+static void wide_bounds(void)
 {
+	char *text, bounds[64];
+	struct track *t;
+	size_t length;
 	struct bench b;
+	FILE *f;
 
 	put_machine("bounds");
 	begin(&b, "bounds");
@@ -770,10 +774,30 @@ static void bounds(void)
 	put_file("bounds", CG "/memio.stat",
 		 "0000:00:03.0 io_to=0 io_from=1000 mem_read=0 mem_write=1000 mem_read_min=0 "
 		"mem_read_max=50 mem_write_min=900 mem_write_max=1050\n"
-		 "total io_to=0 io_from=1000 mem_read=0 mem_write=1000\n");
+		 "total io_to=0 io_from=1000 mem_read=0 mem_write=1000 mem_read_min=0 "
+		 "mem_read_max=0 mem_write_min=980 mem_write_max=1020\n");
 	sample(&b);
 	check(has(&b, "worth") && strstr(row(&b, "0000:00:03.0"), "+-10%"), "half of what lies "
 		"between the bounds");
+	check(strchr(row(&b, "0000:00:03.0"), '~'), "a figure whose bounds are far apart has a sign");
+	put_file("bounds", CG "/memio.stat",
+		 "0000:00:03.0 io_to=0 io_from=1000 mem_read=0 mem_write=1000 mem_read_min=0 "
+		 "mem_read_max=3050 mem_write_min=900 mem_write_max=1050\n"
+		 "total io_to=0 io_from=1000 mem_read=0 mem_write=1000 mem_read_min=0 "
+		 "mem_read_max=0 mem_write_min=980 mem_write_max=1020\n");
+	sample(&b);
+	b.view.idle[SHOW_DEVICES] = true;
+	check(strstr(row(&b, "0000:00:03.0"), " 0~ "), "a figure of 0 that can be more has it, too");
+	check(!strchr(strchr(row(&b, "0000:00:03.0"), '~') + 1, '~') &&
+	      !strstr(row(&b, "0000:00:03.0"), "+-"), "... and no other");
+	f = open_memstream(&text, &length);
+	check(print_csv(&b.view, &b.model, f) && print_json(&b.view, &b.model, f), "CSV and JSON");
+	fclose(f);
+	t = store_find(b.model.store, TRACK_DEVICE, "0000:00:03.0", 0);
+	snprintf(bounds, sizeof(bounds), ",0,%.0f,0,0\n", t ? t->bound[BOUND_READ_MAX] : 0);
+	check(strstr(text, "\"mem_read_max_bps\":") && strstr(text, bounds) &&
+	      !strstr(bounds, ",0,0,"), "... have its bounds, %s", bounds);
+	free(text);
 	end(&b);
 }
 
@@ -846,7 +870,7 @@ int main(int argc, char **argv)
 	worth();
 	stops();
 	beside();
-	bounds();
+	wide_bounds();
 	containers();
 	recording();
 	return failed > 0;
