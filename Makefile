@@ -23,15 +23,15 @@ test-more:	## what takes hours: make test-more PART='stock soak'; make test-more
 	@ci/more $(if $(LIST),--list) $(if $(AGAIN),--again) $(PART)
 
 .PHONY: test-same
-test-same:	## tests in virtual time, idle and beside a stressed host: the same figures? T=PATTERN
-	@ci/same $(T)
+test-same:	## tests in virtual time, idle and beside a stressed host: the same figures? T=PATTERN LIST=1
+	@ci/same $(if $(LIST),--list) $(T)
 
 .PHONY: test-bounds
 test-bounds:	## memio errs by one and a half times a bound: do tests notice? T=PATTERN
 	@ci/bounds $(T)
 
 .PHONY: run
-run:		## a demonstration: each task's memory bandwidth, live, beside the ledger; CPU=hsx|bdx
+run:		## a demonstration: each task's memory bandwidth, live, beside the ledger; CPU=hsx|bdx|spr
 	@ci/demo $(if $(CPU),--cpu '$(CPU)') $(ARGS)
 
 .PHONY: shell
@@ -122,6 +122,13 @@ bench-policy:	## limits held, and what they give back: make bench-policy ARGS='-
 .PHONY: bench-overhead
 bench-overhead:	## what memio costs, against the stock kernel: make bench-overhead ARGS='--runs 3 pipe'
 	@benchmarks/overhead/overhead $(ARGS)
+
+.PHONY: bench-hackbench bench-iperf bench-ab
+bench-hackbench: ## what memio costs hackbench, against the stock kernel: make bench-hackbench ARGS='--runs 3'
+bench-iperf:	## what memio costs a server of TCP, over e1000e and virtio
+bench-ab:	## what memio costs Apache, over e1000e and virtio
+bench-hackbench bench-iperf bench-ab: bench-%:
+	@benchmarks/programs/programs $(ARGS) $*
 
 .PHONY: bench-trace
 bench-trace:	## how small and how fast traces are compressed, beside other codes

@@ -4,7 +4,7 @@
 #
 # OUT has what ci/demo.d/first read with all at rest, before the load and behind it: memio.stat of
 # the root, of its own tasks and of the groups, and the ledger in the same words. Prints what the
-# devices moved by both, and who moved it by memio.
+# devices moved by both, and who moved it by memio. OUT/figures.json gets the devices' bytes by both.
 #
 # Exit status: 0 if each group that does IO moved bytes both ways, and the devices' figures in total
 # agree with the ledger; else 1.
@@ -24,6 +24,7 @@ BEGIN {
 	names()
 	printf "summary of %.1f s%s   %s\n", seconds, stopped ? " (stopped)" : "", standing()
 	devices()
+	json(dir "/figures.json")
 	print ""
 	owners()
 	print ""
@@ -122,6 +123,26 @@ function devices(	d, i, e, t) {
 		three(device[d], alias[device[d]], e, t)
 	}
 	three("all devices", "", estimates, truths)
+}
+
+# A device of which no task and no list says an alias has its address.
+function name_of(key) { return alias[key] == "" ? key : alias[key] }
+function account(name, from,	i, text) {
+	for (i = 1; i <= 4; i++)
+		text = text sprintf("%s\"%s\": %d", i > 1 ? ", " : "", field[i], from[i])
+	return sprintf("\"%s\": {%s}", name, text)
+}
+function json(file,	d, i, e, t) {
+	printf "{\"seconds\": %s, \"devices\": {", seconds >file
+	for (d = 1; d <= found; d++) {
+		for (i = 1; i <= 4; i++) {
+			e[i] = moved["stat", device[d], field[i]]
+			t[i] = moved["ledger", device[d], field[i]]
+		}
+		printf "\"%s\": {%s, %s}, ", name_of(device[d]), account("memio", e), account("ledger", t) >file
+	}
+	printf "\"all\": {%s, %s}}}\n", account("memio", estimates), account("ledger", truths) >file
+	close(file)
 }
 
 # sums_of KIND SUM: over the devices

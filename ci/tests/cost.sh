@@ -19,12 +19,12 @@ awk '$1 ~ /^(skbuff_head_cache|skbuff_fclone_cache|bio-[0-9]*|task_struct|TCP|UD
 END
 
 # cost_of KERNEL ENABLED [OPTION]...: prints `switch N`, the instructions of a context switch by way
-# of a pipe (ci/vm --icount: one takes a nanosecond of the guest's time), and lines `CACHE BYTES` of
+# of a pipe (ci/vm --virtual: one takes a nanosecond of the guest's time), and lines `CACHE BYTES` of
 # the sizes of objects. ENABLED is written to memio's switch, unless it is empty.
 cost_of() {
 	local kernel=$1 enabled=$2
 	shift 2
 
-	"$memio_top/ci/vm" --kernel "$kernel" --no-model --icount "$@" -- \
+	"$memio_top/ci/vm" --kernel "$kernel" --no-model --virtual --smp 1 "$@" -- \
 		sh "$tmp/cost" "$tmp/switch" "$enabled"
 }

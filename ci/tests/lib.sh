@@ -31,7 +31,18 @@ need procps
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/memio-test.XXXXXX")
 tmp=$(cd "$tmp" && pwd -P)
 tmp_elsewhere=$tmp
-trap 'rm -rf "$tmp_elsewhere"' EXIT
+# at_end COMMAND: is run when the test ends, before its files go
+at_ends=()
+at_end() { at_ends+=("$1"); }
+ended() {
+	local command
+
+	# A child that a signal ends before it has become a program runs its parent's trap, too.
+	[ "$BASHPID" = $$ ] || return 0
+	for command in "${at_ends[@]}"; do eval "$command" || :; done
+	rm -rf "$tmp_elsewhere"
+}
+trap ended EXIT
 if [ -n "${test_namespace:-}" ]; then
 	unset test_namespace
 	mkdir -p /tmp/memio-test

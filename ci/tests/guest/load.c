@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A disk and the CPUs at work, for a given time and with known buffers
+ * A disk and the CPUs at work, for a given time or so many requests of each disk, and with known
+ * buffers
  *
- *	load SECONDS [disk FILE read|write RING [LAG] [cold] [zero|touch]
+ *	load SECONDS|REQUESTSx [disk FILE read|write RING [LAG] [cold] [zero|touch]
  *		[walk LINES STORES]]... [stream STORES]
  *
  * `disk` is a thread that moves 64 KiB at a time with O_DIRECT between FILE and a
@@ -53,6 +54,7 @@ struct disk {
 
 static struct disk disks[DISKS];
 static double duration;
+static size_t requests;			/* of each disk; 0: for the duration */
 static bool stop;
 
 static double now(void)
@@ -136,7 +138,7 @@ static void *do_disk(void *disk)
 		walk(&d->walker, d->step);
 		d->bytes += CHUNK;
 		d->seconds = now() - start;
-	} while (d->seconds < duration);
+	} while (requests ? d->bytes / CHUNK < requests : d->seconds < duration);
 	return NULL;
 }
 
@@ -214,7 +216,12 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	args = argv + 1;
-	duration = number();
+	if (*args && **args && (*args)[strlen(*args) - 1] == 'x') {
+		(*args)[strlen(*args) - 1] = '\0';
+		requests = number();
+	} else {
+		duration = number();
+	}
 	while (*args) {
 		if (is("disk") && n < DISKS) {
 			parse_disk(&disks[n++]);

@@ -1703,7 +1703,7 @@ static void udp_receive(const char *host, const char *how, int count, int size)
 		pid[1] = reader("d", other, "plain", count);
 		if (multicast) {
 			to = family_of(host) == AF_INET6 ? GROUP6 : GROUP;
-			interface = " tap0";
+			interface = " eth0";
 			join(fd, family_of(host), joined());
 			join(other, family_of(host), joined());
 		}
@@ -1916,7 +1916,7 @@ static int run_frames(char **arg)
 {
 	char what[REQUEST];
 
-	snprintf(what, sizeof(what), "other tap0 %s %s", arg[1], arg[2]);
+	snprintf(what, sizeof(what), "other eth0 %s %s", arg[1], arg[2]);
 	return ask_and_wait(arg[0], what);
 }
 
@@ -2111,7 +2111,7 @@ static int run_packet(char **arg)
 	asker = start();
 	if (!asker) {
 		usleep(200000);
-		snprintf(what, sizeof(what), "%s tap0 %d %d",
+		snprintf(what, sizeof(what), "%s eth0 %d %d",
 			 strcmp(interface, "eth0") ? "tagged" : "packet", count, size);
 		ask(arg[0], what);
 		_exit(0);
@@ -2435,29 +2435,30 @@ static void look(const char *file)
 		err(1, "%s", file);
 }
 
-/*
- * look FILE: as soon as nothing has come or gone for a while, nor does while files are
- * read: a packet would be in one and not in the other. Neighbours and routers are looked
- * for at any time.
- */
+/* look FILE: at what memio, the interfaces and TCP have counted */
 static int run_look(char **arg)
+{
+	look(arg[0]);
+	return 0;
+}
+
+/*
+ * quiet: waits until all has been said: nothing has come or gone for 120 ms, which is longer than
+ * TCP waits with an acknowledgment.
+ */
+static int run_quiet(char **arg)
 {
 	unsigned long now = packets_moved(NULL), before;
 
-	for (int look_again = 0; look_again < 10; look_again++) {
-		before = now + 1;
-		for (int i = 0; i < 30 && now != before; i++) {
-			usleep(120000);
-			before = now;
-			now = packets_moved(NULL);
-		}
-		look(arg[0]);
+	(void)arg;
+	for (int i = 0; i < 100; i++) {
+		usleep(120000);
 		before = now;
 		now = packets_moved(NULL);
 		if (now == before)
-			break;
+			return 0;
 	}
-	return 0;
+	errx(1, "there is no end of packets");
 }
 
 /* watch: counts looks at the root, and how many of them were bad */
@@ -2549,6 +2550,7 @@ static const struct command {
 	{ "holding-tap", run_holding_tap, 1 },	/* INTERFACE */
 	{ "machine", run_machine, 3 },	/* A B plain|vhost */
 	{ "look", run_look, 1 },	/* FILE */
+	{ "quiet", run_quiet, 0 },
 	{ "watch", run_watch, 0 },
 	{ "burn", run_burn, 0 },
 };
