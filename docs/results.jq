@@ -9,7 +9,18 @@
 #	unpatched.KERNEL.CASE.WHAT	of the bytes that the ledger saw: owner, what memio charged to the
 #				groups; device, what it counted for the device. KERNEL is 12 or 13, Debian's, or
 #				patched
-#	unpatched.KERNEL.cost.WHAT	instructions that a bio or a packet costs
+#	unpatched-cost.KERNEL.WHAT	instructions that a read, a packet or a switch costs; with _programs, of
+#				the programs alone
+#	unpatched-cost.KERNEL.WHAT.share	... as a part of a CPU, for 100,000 in a second
+#	unpatched-cost.KERNEL.first	seconds from the command memio top to its first line
+#	demo.DEVICE.WHAT.FIELD	ci/demo: MB that a device (nvme0n1, eth0, all) moved. WHAT is memio, ledger or
+#				error, in per cent of the ledger; FIELD is io_to, io_from, mem_read, mem_write
+#	demo.neighbour.WHEN, demo.disk.WHEN	MB/s of memory in the second act
+#	programs.DEVICE.LOAD.stock.WHAT	benchmarks/programs: a mean of the stock kernel. DEVICE is none, e1000e
+#				or virtio, WHAT instructions, per_packet or per_second
+#	programs.DEVICE.LOAD.SITUATION.WHAT	... how much more that is, and half the width of its interval
+#	rt-latency.HOW.WHAT	cyclictest on a kernel with PREEMPT_RT: median_us, p99_us, p999_us, max_us, stops.
+#				HOW is off, on or limit, as in ci/more.d/tests/rt-latency
 #	NAME.run		the benchmark NAME: its date, commit and processors
 
 def median: sort | length as $n
@@ -26,6 +37,10 @@ def benches: ["syscall", "message", "pipe", "ring", "ring-pmu", "ring-packet", "
 	"iperf3-100", "rr", "ab", "ab-keep", "packet", "disk", "disk-sleep"];
 
 def of_ledger: (. * 10000 | round / 100) | "\(.) %";
+# With N digits behind the point
+def fixed($n): (. * pow(10; $n) | round | if . == 0 then 0 else . end) as $i | (if $i < 0 then -$i else $i end | tostring) as $t
+	| (if ($t | length) <= $n then ("0" * ($n + 1 - ($t | length))) + $t else $t end) as $t
+	| (if $i < 0 then "-" else "" end) + $t[:-$n] + "." + $t[-$n:];
 def kernels: ["12", "13", "patched"];
 def cases: ["direct-read", "direct-write", "fsync", "writeback", "udp-send", "udp-receive", "tcp-send",
 	"tcp-receive"];
@@ -42,8 +57,31 @@ def cases: ["direct-read", "direct-write", "fsync", "writeback", "udp-send", "ud
 		ledger: ($results | figure("unpatched"; $at + "ledger"))}) as $of
 	| ("owner", "device") | {key: "unpatched.\($kernel).\($case).\(.)", value: (if $of.ledger == null
 		then null else $of[.] / $of.ledger | of_ledger end)}]
-   + [kernels[] as $kernel | ("bio", "packet") | {key: "unpatched.\($kernel).cost.\(.)",
-	value: (. as $what | $results | figure("unpatched"; "\($kernel).cost.\($what)"))}]
+   + [("unpatched-cost", "unpatched") as $of | kernels[] as $kernel
+	# Before there was a figure of switches, others were differences of two runs, and rough.
+	| select(($results | figure($of; "\($kernel).cost.switch")) != null)
+	| ("read", "packet", "switch", "read_programs", "packet_programs", "received_programs") as $what
+	| ($results | figure($of; "\($kernel).cost.\($what)")) as $n
+	| {key: "unpatched-cost.\($kernel).\($what)", value: $n},
+	  {key: "unpatched-cost.\($kernel).\($what).share", value: ($n // empty | . * 100000 / 3e9 * 1000 | round / 10 | "\(.) %")}]
+   + [("unpatched-cost", "unpatched") as $of | kernels[] as $kernel | {key: "unpatched-cost.\($kernel).first",
+	value: ($results | figure($of; "\($kernel).first_ms") // empty | . / 100 | round / 10 | "\(.) s")}]
+   + [("nvme0n1", "eth0", "all") as $device | ("io_to", "io_from", "mem_read", "mem_write") as $field
+	| [("memio", "ledger") as $by | $results | figure("demo"; "devices.\($device).\($by).\($field)")] as [$memio, $ledger]
+	| {memio: ($memio // empty | . / 1e6 | fixed(2)), ledger: ($ledger // empty | . / 1e6 | fixed(2)),
+	   error: (if ($ledger // 0) == 0 then empty else ($memio / $ledger - 1) * 100 | fixed(2) end)}
+	| to_entries[] | {key: "demo.\($device).\(.key).\($field)", value}]
+   + [("neighbour.alone", "neighbour.beside", "neighbour.limited", "disk.before", "disk.after")
+	| {key: "demo.\(.)", value: (. as $what | $results | figure("demo"; $what) // empty | fixed(1))}]
+   + [("hackbench", "iperf", "ab") as $program | .benchmarks[$program].figures // {} | to_entries[]
+	| (.key | split(".")) as $path | select($path | length == 5)
+	| if $path[0] == "values" and $path[3] == "stock" then {key: ("programs." + ($path[1:] | join("."))),
+		value: (.value | add / length | if . < 100 then fixed(3) else round | tostring end)}
+	  elif $path[0] == "more" then {key: ("programs." + ($path[1:] | join("."))),
+		value: "\(if .value[0] > 0 then "+" else "" end)\(.value[0] | fixed(2)) ± \(.value[1] // 0 | fixed(2)) %"}
+	  else empty end]
+   + [("off", "on", "limit") as $how | ("wakeups", "median_us", "p99_us", "p999_us", "max_us", "stops") as $what
+	| {key: "rt-latency.\($how).\($what)", value: ($results | figure("rt-latency"; "\($how).\($what)") // empty | "\(.)")}]
    + [.benchmarks | keys[] | {key: "\(.).run",
 	value: "\($results.date), commit \($results.commit), \($results.host.processors) processors"}])
 | from_entries

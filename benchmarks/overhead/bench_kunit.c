@@ -57,7 +57,7 @@ static int bench_init(struct kunit *test)
 	b->dev->total = alloc_percpu(struct memio_total);
 	KUNIT_ASSERT_NOT_NULL(test, b->dev->total);
 	for_each_possible_cpu(cpu)
-		memio_meter_init(&per_cpu_ptr(b->dev->total, cpu)->meter);
+		memio_meter_init(&per_cpu_ptr(b->dev->total, cpu)->meter, MEMIO_METER_DEVICE);
 	b->dev->package = MEMIO_PACKAGES - 1;
 	b->dev->id = MEMIO_DEVICES - 1;
 	memio_devices[b->dev->id] = b->dev;
@@ -269,7 +269,7 @@ static int price_init(struct kunit *test)
 	list = &memio_prices[b->dev->package];
 	b->meter = kunit_kzalloc(test, sizeof(*b->meter), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, b->meter);
-	memio_meter_init(b->meter);
+	memio_meter_init(b->meter, MEMIO_METER_GROUP);
 	list->own = kunit_kcalloc(test, MEMIO_WINDOWS, sizeof(own), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, list->own);
 	list->updated_ns = 0;

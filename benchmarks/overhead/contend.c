@@ -114,6 +114,18 @@ do {									\
 #define local_clock()			0
 /* Nobody is limited. */
 #define memio_limits_on()		0
+#define barrier()			__asm__ volatile("" ::: "memory")
+#define memio_cgrp_id			0
+#define atomic_read(a)			READ_ONCE((a)->counter)
+#define CONFIG_PREEMPT_RT		0
+#define preemptible()			1
+#define raw_cpu_sub(x, v)		raw_cpu_add(x, -(v))
+#define atomic_inc_return_release(a)	__atomic_add_fetch(&(a)->counter, 1, __ATOMIC_RELEASE)
+#define DECLARE_PER_CPU_ALIGNED(type, name) \
+	extern _Thread_local __attribute__((aligned(64))) type name
+#define task_css_check(p, id, there)	((void)(p), (struct cgroup_subsys_state *)NULL)
+#define strscpy(to, from, size)		snprintf(to, size, "%s", from)
+#define atomic_read_acquire(a)		__atomic_load_n(&(a)->counter, __ATOMIC_ACQUIRE)
 
 typedef unsigned int gfp_t;
 typedef atomic_flag raw_spinlock_t;
@@ -178,6 +190,7 @@ struct task_struct {
 static _Thread_local struct task_struct *current;
 
 #define CREATE_TRACE_POINTS
+#include "bounds.c"
 #include "price.c"
 #include "charge.c"
 
