@@ -67,6 +67,10 @@ refresh:	## write what was edited in build/linux back to cgroup/ and patches/
 patches:	## out/: the series as mails; SIGNOFF=1 signs them off
 	@SIGNOFF='$(SIGNOFF)' ci/kernel/mails
 
+.PHONY: hooks
+hooks:		## what memio adds to existing files of the kernel: lines, calls of hooks, those that tests notice
+	@ci/hooks
+
 .PHONY: check
 check:		## the style of everything
 	@ci/check
