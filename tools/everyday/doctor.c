@@ -411,14 +411,17 @@ static int look_at_task(pid_t tid, void *arg)
 {
 	struct limited *l = arg;
 	struct memio_task t;
+	char name[sizeof(l->names)];
 	size_t n = strlen(l->names);
+	int length;
 
 	if (memio_task_info(l->d->m, tid, 0, true, &t) || t.policy == SCHED_OTHER ||
 	    t.policy == SCHED_BATCH || t.policy == SCHED_IDLE)
 		return 0;
-	if (n + strlen(t.comm) + strlen(t.group) + 24 < sizeof(l->names))
-		snprintf(l->names + n, sizeof(l->names) - n, "%s%s (%d, in %s)", n ? ", " : "",
-			 t.comm, tid, t.group);
+	length = snprintf(name, sizeof(name), "%s%s (%d, in %s)", n ? ", " : "", t.comm, tid,
+			  t.group);
+	if (length > 0 && n + length < sizeof(l->names))
+		memcpy(l->names + n, name, length + 1);
 	l->free_tasks++;
 	return 0;
 }
