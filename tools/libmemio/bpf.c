@@ -502,11 +502,30 @@ static int begin(struct counted *c, bool with_sendpage)
 	return err;
 }
 
+/* What stands in a small file, or "" */
+static void head_of(struct memio *m, const char *path, char *text, size_t size)
+{
+	*text = '\0';
+	if (mio_read(m, path) > 0)
+		snprintf(text, size, "%s", m->text);
+}
+
+static const char *why_refused(struct memio *m)
+{
+	char status[4096], uid_map[256], lockdown[256];
+
+	head_of(m, "/proc/self/status", status, sizeof(status));
+	head_of(m, "/proc/self/uid_map", uid_map, sizeof(uid_map));
+	head_of(m, "/sys/kernel/security/lockdown", lockdown, sizeof(lockdown));
+	return mio_refused(status, uid_map, lockdown);
+}
+
 static bool bpf_here(struct memio *m)
 {
 	const struct memio_device *d;
 	libbpf_print_fn_t old;
 	struct counted *c;
+	bool refused;
 	size_t n, i;
 	int err;
 
@@ -542,10 +561,14 @@ static bool bpf_here(struct memio *m)
 	libbpf_set_print(old);
 	if (err) {
 		forget(c);
-		m->needs_root = geteuid() && (err == -EPERM || err == -EACCES);
+		refused = err == -EPERM || err == -EACCES;
+		m->needs_root = geteuid() && refused;
 		if (m->needs_root)
 			mio_fail(m, -EACCES, "BPF programs could count instead, but this user "
 				"may not load them: it takes root, or CAP_BPF and CAP_PERFMON");
+		else if (refused)
+			mio_fail(m, err, "BPF programs could count instead, but %s (%s)",
+				 why_refused(m), complaint);
 		else
 			mio_fail(m, err, "BPF programs can't count here either: %s (%s)",
 				 strerror(-err), complaint);

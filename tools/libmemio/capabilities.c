@@ -5,6 +5,7 @@
  * Each answer is a row of a table, and is looked for in the files that would have it.
  */
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,26 @@ static bool say(char why[512], bool there, const char *format, ...)
 	vsnprintf(why, 512, format, args);
 	va_end(args);
 	return there;
+}
+
+const char *mio_refused(const char *status, const char *uid_map, const char *lockdown)
+{
+	/* CAP_SYS_ADMIN, which has both others' rights; CAP_PERFMON and CAP_BPF */
+	const unsigned long long admin = 1ull << 21, both = 1ull << 38 | 1ull << 39;
+	unsigned long long inside, outside, ids, held = admin;
+	const char *line = strstr(status, "\nCapEff:");
+
+	if (line)
+		sscanf(line, " CapEff: %llx", &held);
+	if (sscanf(uid_map, "%llu %llu %llu", &inside, &outside, &ids) == 3 && ids != UINT32_MAX)
+		return "this process is root in a user namespace alone, as in a rootless container: "
+		       "run memio outside of it";
+	if (!(held & admin) && (held & both) != both)
+		return "this process is root without CAP_BPF and CAP_PERFMON, as in a container: "
+		       "give it both, or run memio on the container's host";
+	if (strstr(lockdown, "[confidentiality]"))
+		return "the kernel is locked down (confidentiality), which forbids them";
+	return "the kernel refuses them to root, too";
 }
 
 static void read_word(struct memio *m, const char *file, char *word, size_t size)

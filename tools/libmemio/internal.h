@@ -104,6 +104,11 @@ int mio_group_path(struct memio *m, const char *group, const char *file, char pa
 ssize_t mio_group_read(struct memio *m, const char *group, const char *file);
 /* mio_write: one write(2); 0 or an error, without a sentence */
 int mio_write(const char *path, const char *text);
+/*
+ * mio_refused: why root may not load BPF programs, as a sentence's end: by the texts of
+ * /proc/self/status, /proc/self/uid_map and /sys/kernel/security/lockdown, each of which may be ""
+ */
+const char *mio_refused(const char *status, const char *uid_map, const char *lockdown);
 /* mio_grow: room for one more; false: no memory */
 bool mio_grow(void *array, size_t n, size_t *room, size_t size);
 /* mio_word_in: whether a word stands in a text, between white space */

@@ -10,6 +10,8 @@
 
 #include <memio/memio.h>
 
+#include "../internal.h"
+
 #include "test.h"
 #include "tree.h"
 
@@ -27,6 +29,36 @@ static void text_is(const char *what, const char *got, const char *wanted)
 {
 	check(got && !strcmp(got, wanted), "%s: '%s', wanted '%s'", what, got ? got : "(none)",
 	      wanted);
+}
+
+/* Why root may not load BPF programs */
+static void refused(void)
+{
+#define STATUS(caps)	"Name:\tmemio\nCapPrm:\t000001ffffffffff\nCapEff:\t" caps "\nCapBnd:\t0\n"
+#define HOST_IDS	"         0          0 4294967295\n"
+	static const struct {
+		const char *what, *status, *ids, *lockdown, *wanted;
+	} cases[] = {
+		{ "a rootless container", STATUS("000001ffffffffff"),
+		  "         0       1000          1\n         1     100000      65536\n", "",
+		  "user namespace" },
+		{ "a container's root", STATUS("00000000a80425fb"), HOST_IDS, "", "CAP_BPF" },
+		{ "root with one of two", STATUS("0000008000000000"), HOST_IDS, "", "CAP_BPF" },
+		{ "root with both", STATUS("000000c000000000"), HOST_IDS, "", "to root, too" },
+		{ "an older container's root", STATUS("0000000000200000"), HOST_IDS, "",
+		  "to root, too" },
+		{ "a kernel that is locked down", STATUS("000001ffffffffff"), HOST_IDS,
+		  "none integrity [confidentiality]\n", "locked down" },
+		{ "a kernel that is less so", STATUS("000001ffffffffff"), HOST_IDS,
+		  "none [integrity] confidentiality\n", "to root, too" },
+		{ "nothing to read", "", "", "", "to root, too" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *why = mio_refused(cases[i].status, cases[i].ids, cases[i].lockdown);
+
+		check(strstr(why, cases[i].wanted), "%s: %s", cases[i].what, why);
+	}
 }
 
 static void parsed(struct memio_stat *s, const char *text)
@@ -593,6 +625,7 @@ int main(int argc, char **argv)
 		return 2;
 	trees = argv[1];
 	place = argv[2];
+	refused();
 	figures();
 	differences();
 	heads();
