@@ -193,7 +193,7 @@ static ssize_t get_file(const char *path, char *buf, size_t size)
 	return n;
 }
 
-/* Is the host's systemd to be the first process? The kernel makes that word of its command line this. */
+/* Is the host's systemd to be the first process? The kernel makes that word of its line this. */
 static bool by_systemd(void)
 {
 	const char *name = getenv("MEMIO_INIT");

@@ -5,7 +5,7 @@
  * boxes set N		all of them are N lines before they wrap
  *	back N		all of them have N lines less
  *	opcode A B	boxes whose filter has the opcode A look for B
- *	select EVENT	those that count count this event (umask << 8 | code)
+ *	select EVENT	those that are on count this event (umask << 8 | code)
  *	stop EVENT A	those that count this event, in boxes whose filter has the opcode A, do not
  *	wrapped		of those that count, which have wrapped since that was last asked:
  *			lines of BOX, event and umask, opcode of the box's filter, and 1 or 0
@@ -64,7 +64,8 @@ static void disturb(int box, int i, char **argv)
 	if (!(select & ENABLED))
 		return;
 	if (!strcmp(argv[1], "back"))
-		put(box, COUNTER + i, (get(box, COUNTER + i) - number(argv[2])) & ((1ull << 48) - 1));
+		put(box, COUNTER + i,
+		    (get(box, COUNTER + i) - number(argv[2])) & ((1ull << 48) - 1));
 	else if (!strcmp(argv[1], "select"))
 		put(box, SELECT + i, (select & ~0xffffull) | code(argv[2]));
 	else if (!strcmp(argv[1], "stop") && (select & 0xffff) == code(argv[2]) &&
@@ -84,7 +85,8 @@ int main(int argc, char **argv)
 {
 	const bool set = argc == 3 && !strcmp(argv[1], "set");
 	const bool opcode = argc == 4 && !strcmp(argv[1], "opcode");
-	const bool fault = (argc == 3 && (!strcmp(argv[1], "back") || !strcmp(argv[1], "select"))) ||
+	const bool fault = (argc == 3 && !strcmp(argv[1], "back")) ||
+			   (argc == 3 && !strcmp(argv[1], "select")) ||
 			   (argc == 4 && !strcmp(argv[1], "stop"));
 	u64 status, select;
 	int box, i;
