@@ -830,13 +830,20 @@ static void zerocopy_done(int fd)
 /* Others are to find it at work: some is left to be done until there is the file BACK. */
 static void slowly(const char *how, size_t left)
 {
-	if (!strcmp(how, "peeked"))
-		usleep(2000);
 	if (strcmp(how, "slow"))
 		return;
 	do {
 		usleep(10000);
 	} while (left <= 1 << 20 && access(getenv("BACK"), F_OK));
+}
+
+/* Another task is to have looked at what there is now, or will be soon. */
+static void let_look(const volatile unsigned long *looks)
+{
+	const unsigned long before = *looks;
+
+	for (int i = 0; i < 2000 && *looks == before; i++)
+		usleep(100);
 }
 
 /* In the middle of it, the task goes to another network namespace: that of the process BOX. */
@@ -1035,6 +1042,8 @@ static void receive_by(int fd, const char *how, size_t bytes)
 			got = recv(fd, buffer, n, 0);
 		} else {
 			slowly(how, bytes);
+			if (looks)
+				let_look(looks);
 			got = recv(fd, buffer, n, 0);
 		}
 		if (got <= 0)
