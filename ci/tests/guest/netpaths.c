@@ -1960,6 +1960,7 @@ static int run_spin(char **arg)
 	enter("d");
 	fd = datagrams_on(family_of(arg[0]), PORT_HERE + 1, false);
 	set(fd, SOL_SOCKET, SO_BUSY_POLL, 100000);
+	set(fd, SOL_SOCKET, SO_PREFER_BUSY_POLL, 1);
 	snprintf(what, sizeof(what), "udp - %d 1 1000 1", PORT_HERE + 1);
 	ask(arg[0], what);
 	set_timeout(fd, 10);
