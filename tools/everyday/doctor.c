@@ -341,10 +341,15 @@ static void valid(struct doctor *d)
 static void cpu(struct doctor *d)
 {
 	const struct memio_capability *c = memio_can(d->m, "cpu");
+	const struct memio_pair *word = memio_flat_find(&d->state, "cpu");
 
 	if (!memio_mount(d->m) || !there(d, "sys/kernel/memio") || !c)
 		return;
-	if (c->there)
+	if (word && !strcmp(word->word, "absent"))
+		say(d, "cpu", HINT, "absent",
+		    "limit io instead: the kernel refuses a limit of cpu, and one of total holds IO bytes alone",
+		    "this machine has no counter of what CPUs read: %s", c->why);
+	else if (c->there)
 		say(d, "cpu", GOOD, "counted", "", "what CPUs read is counted");
 	else
 		say(d, "cpu", HINT, "not-counted", d->has_state ?

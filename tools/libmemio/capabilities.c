@@ -77,7 +77,11 @@ static bool enabled(struct looked *l, char why[512])
 {
 	if (!*l->enabled)
 		return say(why, false, "there is no /sys/kernel/memio/enabled");
-	if ((!strcmp(l->enabled, "0") || !strcmp(l->enabled, "off")) && l->has_state)
+	/* A kernel that is off until it is used is on when a group has the controller, unless root
+	 * switched it off.
+	 */
+	if ((!strcmp(l->enabled, "0") || !strcmp(l->enabled, "off")) && l->has_state &&
+	    memio_group_enables(l->m, "/") != 1)
 		return say(why, false, "nothing is accounted until a group below the root has the controller memio, or root types: echo 1 >/sys/kernel/memio/enabled");
 	if (!strcmp(l->enabled, "0") || !strcmp(l->enabled, "off"))
 		return say(why, false, "memio is switched off: nothing is accounted. echo 1 >/sys/kernel/memio/enabled");
