@@ -8,7 +8,7 @@
 #				armed, group, limited, as in the tables of benchmarks/overhead
 #	unpatched.KERNEL.CASE.WHAT	of the bytes that the ledger saw: owner, what memio charged to the
 #				groups; device, what it counted for the device. KERNEL is 12 or 13, Debian's, or
-#				patched
+#				patched. mem_read, mem_write: by how much memory bytes differ from the ledger's
 #	unpatched-cost.KERNEL.WHAT	instructions that a read, a packet or a switch costs; with _programs, of
 #				the programs alone
 #	unpatched-cost.KERNEL.WHAT.share	... as a part of a CPU, for 100,000 in a second
@@ -42,8 +42,9 @@ def fixed($n): (. * pow(10; $n) | round | if . == 0 then 0 else . end) as $i | (
 	| (if ($t | length) <= $n then ("0" * ($n + 1 - ($t | length))) + $t else $t end) as $t
 	| (if $i < 0 then "-" else "" end) + $t[:-$n] + "." + $t[-$n:];
 def kernels: ["12", "13", "patched"];
-def cases: ["direct-read", "direct-write", "fsync", "writeback", "udp-send", "udp-receive", "tcp-send",
-	"tcp-receive"];
+def cases: ["direct-read", "direct-write", "small-read", "small-write", "buffered-read", "fsync", "writeback",
+	"udp-send", "udp-receive", "udp6-send", "udp6-receive", "tcp-send", "tcp-receive", "tcp6-send", "tcp6-receive",
+	"exit", "rmdir", "move"];
 
 . as $results
 | ([benches[] as $bench | columns[] as [$column, $kernel, $phase, $stock]
@@ -57,6 +58,11 @@ def cases: ["direct-read", "direct-write", "fsync", "writeback", "udp-send", "ud
 		ledger: ($results | figure("unpatched"; $at + "ledger"))}) as $of
 	| ("owner", "device") | {key: "unpatched.\($kernel).\($case).\(.)", value: (if $of.ledger == null
 		then null else $of[.] / $of.ledger | of_ledger end)}]
+   + [kernels[] as $kernel | cases[] as $case | ("\($kernel).cases.\($case)." as $at
+	| ("read", "write") as $way | {$way} + (["mem_\($way)", "ledger_\($way)", "ledger"] | map({key: .,
+		value: (. as $key | $results | figure("unpatched"; $at + $key))}) | from_entries)) as $of
+	| {key: "unpatched.\($kernel).\($case).mem_\($of.way)", value: (if $of["ledger_\($of.way)"] == null then null
+		else ($of["mem_\($of.way)"] - $of["ledger_\($of.way)"]) * 100 / $of.ledger | percent end)}]
    + [("unpatched-cost", "unpatched") as $of | kernels[] as $kernel
 	# Before there was a figure of switches, others were differences of two runs, and rough.
 	| select(($results | figure($of; "\($kernel).cost.switch")) != null)

@@ -170,7 +170,7 @@ enum {
 	OPT_QUICK, OPT_METRIC, OPT_PACE, OPT_THRESHOLD, OPT_PROCESSES, OPT_CORES, OPT_CPU,
 	OPT_CACHES, OPT_MISSES, OPT_STRICT, OPT_ANY, OPT_SHOW, OPT_DMA, OPT_DISK, OPT_FILE,
 	OPT_HOST, OPT_DIRECTION, OPT_OVERWRITE, OPT_BUFFER, OPT_ADDITIONS, OPT_MARK, OPT_LLC,
-	OPT_JSON, OPT_QUIET, OPT_VERBOSE
+	OPT_JSON, OPT_CSV, OPT_QUIET, OPT_VERBOSE
 };
 
 /* What the subcommands' defaults and their limits depend on */
@@ -263,6 +263,9 @@ static const struct command_option options[] = {
 	  .hint = "; the caches' sizes are --caches L1,L2,L3",
 	  .help = "Predict with this much of the last cache." },
 	{ .id = OPT_JSON, .name = "json", .of = MEASURES | PREDICT, .help = "Print JSON." },
+	{ .id = OPT_CSV, .name = "csv", .of = MEASURES | PREDICT,
+	  .help = "Print comma-separated values. run: a line for each combination of "
+		  "interferers." },
 	{ .id = OPT_QUIET, .name = "quiet", .help = "Print no progress." },
 	{ .id = OPT_VERBOSE, .name = "verbose", .help = "Print each step." },
 	{ }
@@ -417,6 +420,10 @@ static bool option(struct active *a, struct asked *asked, int opt)
 		return true;
 	case OPT_SHOW:
 		a->show = true;
+		return true;
+	case OPT_CSV:
+		json_as_csv("points probes");
+		a->json = true;
 		return true;
 	case OPT_JSON:
 		a->json = true;

@@ -35,6 +35,7 @@
 #include "bubble.h"
 #include "command.h"
 #include "family.h"
+#include "../json/json.h"
 
 /* --metric; the first one is the default */
 static const struct {
@@ -1060,11 +1061,13 @@ static int run_it(const struct active *a, char **command)
 	if (status == STATUS_OK) {
 		warn_after(&r);
 		if (a->json) {
-			json_t *j = run_json(a, &r);
+			json_t *j = json_begin(), *run = run_json(a, &r);
 
-			json_dumpf(j, stdout, JSON_FORMAT);
-			putchar('\n');
-			json_decref(j);
+			/* In all outputs, "command" is memio's; the file has the one that ran. */
+			json_object_set(j, "argv", json_object_get(run, "command"));
+			json_object_update_missing(j, run);
+			json_decref(run);
+			json_end(j, stdout);
 		} else {
 			print_run(a, &r);
 		}

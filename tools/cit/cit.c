@@ -134,7 +134,7 @@ static int curves(struct cit *cit, int argc, char **argv)
 
 enum {
 	OPT_CPU = 256, OPT_REPETITIONS, OPT_GROUP, OPT_CACHES, OPT_UNIT, OPT_DISK, OPT_FILE,
-	OPT_HOST, OPT_OVERWRITE, OPT_PROFILE, OPT_LIST, OPT_PLOT, OPT_JSON, OPT_VERBOSE,
+	OPT_HOST, OPT_OVERWRITE, OPT_PROFILE, OPT_LIST, OPT_PLOT, OPT_JSON, OPT_CSV, OPT_VERBOSE,
 	OPT_QUIET
 };
 
@@ -190,6 +190,8 @@ static const struct command_option options[] = {
 	  .hint = "; the others have --json", .completes = COMPLETES_FILE,
 	  .help = "Draw a picture, .svg, .png or .pdf." },
 	{ .id = OPT_JSON, .name = "json", .help = "Print JSON instead of tables." },
+	{ .id = OPT_CSV, .name = "csv", .help = "Print comma-separated values instead of tables: "
+		  "a line for each event, claim or step." },
 	{ .id = OPT_VERBOSE, .name = "verbose",
 	  .help = "Print each slope, and events in no category." },
 	{ .id = OPT_QUIET, .name = "quiet", .help = "Print no progress." },
@@ -274,6 +276,9 @@ static int cmd_cit(int argc, char **argv)
 			if (!good)
 				complain("--plot '%s': a file .svg, .png or .pdf", optarg);
 			break;
+		case OPT_CSV:
+			cit.csv = true;
+			break;
 		case OPT_JSON:
 			cit.json = true;
 			break;
@@ -303,6 +308,10 @@ static int cmd_cit(int argc, char **argv)
 	}
 	if (!options_suit(&o, what))
 		return STATUS_USAGE;
+	if (cit.csv) {
+		json_as_csv(!strcmp(what, "verify") ? "claims" : "events");
+		cit.json = true;
+	}
 	if (!strcmp(what, "list")) {
 		if (argc > 1) {
 			complain("list: one pattern");

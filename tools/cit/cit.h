@@ -76,7 +76,7 @@ struct cit {
 	unsigned int unit_bytes;	/* distance of the loads of a chase */
 	const char *disk, *file, *host;	/* IO: what to move data with */
 	bool overwrite;
-	bool json, verbose, quiet;
+	bool json, csv, verbose, quiet;
 	const char *plot;
 };
 

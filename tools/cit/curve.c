@@ -368,6 +368,27 @@ static void print_steps(const struct table *t)
 	}
 }
 
+/* A line for each x, with the y of each series */
+static void print_csv(const struct table *t)
+{
+	size_t r, c;
+
+	csv_name(stdout, t->x_name);
+	for (c = 0; c < t->columns; c++) {
+		putchar(',');
+		csv_name(stdout, t->series[c]);
+	}
+	for (r = 0; r < t->rows; r++) {
+		printf("\n%llu", (unsigned long long)t->x[r]);
+		for (c = 0; c < t->columns; c++) {
+			putchar(',');
+			if (isfinite(t->y[c][r]))
+				printf("%.12g", t->y[c][r]);
+		}
+	}
+	putchar('\n');
+}
+
 static void print_json(const struct table *t)
 {
 	json_t *j = json_begin(), *all = json_array();
@@ -480,7 +501,9 @@ int curve(const struct cit *cit, const char *name, const struct events *events)
 	t->log_x = kind->log_x;
 	good = kind->run(cit, events, t);
 	if (good) {
-		if (cit->json) {
+		if (cit->csv) {
+			print_csv(t);
+		} else if (cit->json) {
 			print_json(t);
 		} else {
 			print_steps(t);

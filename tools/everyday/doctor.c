@@ -19,13 +19,14 @@
 
 #include "everyday.h"
 
-enum { OPT_REPORT = 256, OPT_JSON };
+enum { OPT_REPORT = 256, OPT_JSON, OPT_CSV };
 
 static const struct command_option options[] = {
 	{ .id = OPT_REPORT, .name = "report", .value = "FILE", .completes = COMPLETES_FILE,
 	  .help = "Write a report to this file. The report has no names of groups, tasks, users "
 		  "or files, so you can send it to others." },
 	{ .id = OPT_JSON, .name = "json", .help = "Print JSON." },
+	{ .id = OPT_CSV, .name = "csv", .help = "Print comma-separated values, with a header." },
 	BACKEND_OPTION,
 	{ }
 };
@@ -210,13 +211,6 @@ static unsigned long field_of(const char *text, const char *key)
 	return at ? strtoul(at + 1, NULL, 10) : 0;
 }
 
-/* Those that the kernel's sources know: Haswell-EP, Broadwell-EP and -DE (sources.c) */
-static bool is_known(const char *vendor, unsigned long family, unsigned long model)
-{
-	return !strcmp(vendor, "GenuineIntel") && family == 6 &&
-	       (model == 63 || model == 79 || model == 86);
-}
-
 /* What stands behind "KEY	: " */
 static void text_of(const char *text, const char *key, char *value, size_t size)
 {
@@ -233,9 +227,11 @@ static void processor(struct doctor *d)
 	char vendor[64] = "?", name[128] = "?";
 	json_t *j;
 	unsigned long family, model, stepping;
+	const char *counters;
 	bool virtual;
 
 	read_text(d, "proc/cpuinfo", text, sizeof(text));
+	counters = memio_processor(text, NULL);
 	text_of(text, "vendor_id", vendor, sizeof(vendor));
 	text_of(text, "model name", name, sizeof(name));
 	family = field_of(text, "cpu family");
@@ -246,14 +242,15 @@ static void processor(struct doctor *d)
 		      json_name(name), "family", (int)family, "model", (int)model, "stepping",
 		      (int)stepping, "virtual", virtual);
 	json_object_set_new(d->report, "processor", j);
-	if (is_known(vendor, family, model))
-		say(d, "processor", GOOD, "known", "", "memio has counters for this processor: %s",
-		    name);
+	if (counters)
+		say(d, "processor", GOOD, "known", "",
+		    "memio knows the counters of this processor (%s): %s", counters, name);
 	else
 		say(d, "processor", HINT, "unknown",
 		    "IO bytes are exact all the same. 'memio doctor --report FILE' writes what memio's authors would need",
-		    "memio has no counters for this processor (%s, family %lu, model %lu): an IO byte counts as a memory byte, which is an upper bound",
-		    vendor, family, model);
+		    "memio has no counters for this processor (%s, family %lu, model %lu): %s", vendor,
+		    family, model, is_bpf(d) ? "there are no memory bytes" :
+		    "an IO byte counts as a memory byte, which is an upper bound");
 	if (virtual)
 		say(d, "virtual", HINT, "virtual-machine",
 		    "run memio on the host, which charges this machine's process",
@@ -262,34 +259,51 @@ static void processor(struct doctor *d)
 
 static void pmus(struct doctor *d)
 {
-	char path[2048];
+	const char *counters, *name = NULL;
 	json_t *list = json_array();
+	char path[2048], text[4096];
 	struct dirent **entry;
 	int n, i, boxes = 0;
+	size_t length;
 
+	counters = memio_processor(read_text(d, "proc/cpuinfo", text, sizeof(text)), &name);
+	length = name ? strlen(name) : 0;
 	snprintf(path, sizeof(path), "%s/sys/bus/event_source/devices", memio_root(d->m));
 	n = scandir(path, &entry, NULL, versionsort);
 	for (i = 0; i < n; i++) {
-		if (*entry[i]->d_name != '.')
-			json_array_append_new(list, json_name(entry[i]->d_name));
-		boxes += !strncmp(entry[i]->d_name, "uncore_cbox_", 12);
+		const char *pmu = entry[i]->d_name;
+
+		if (*pmu != '.')
+			json_array_append_new(list, json_name(pmu));
+		boxes += counters && !strncmp(pmu, name, length) && pmu[length] == '_';
 		free(entry[i]);
 	}
 	if (n >= 0)
 		free(entry);
 	json_object_set_new(d->report, "pmus", list);
+	if (!counters)
+		return;
 	if (boxes)
 		say(d, "uncore", GOOD, "loaded", "",
 		    "the driver of the caches' counters is loaded: %d boxes", boxes);
 	else
 		say(d, "uncore", HINT, "not-loaded", "modprobe intel_uncore",
-		    "the driver of the caches' counters has no boxes here: it is not loaded, does not know the processor, or this is a virtual machine");
+		    "there is no PMU %s_*: the driver of the caches' counters is not loaded, or this is a virtual machine",
+		    name);
 }
 
 static void source(struct doctor *d)
 {
+	const struct memio_capability *c = memio_can(d->m, "source");
 	char text[64];
 
+	if (is_bpf(d) && c) {
+		json_object_set_new(d->report, "source", json_string(c->there ? "perf" : "none"));
+		say(d, "source", c->there ? GOOD : HINT, c->there ? "perf" : "none", c->there ? "" :
+		    "see the processor and the driver above; IO bytes are right all the same",
+		    "%s", c->why);
+		return;
+	}
 	if (!there(d, "sys/kernel/memio/source"))
 		return;
 	first_word(read_text(d, "sys/kernel/memio/source", text, sizeof(text)));
@@ -302,12 +316,60 @@ static void source(struct doctor *d)
 		    "there is no source of estimates: all IO bytes are without a price");
 }
 
+static bool has_events(struct doctor *d, const char *pid)
+{
+	char path[2048], target[64];
+	struct dirent *e;
+	bool has = false;
+	ssize_t n;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/proc/%s/fd", memio_root(d->m), pid);
+	dir = opendir(path);
+	while (dir && !has && (e = readdir(dir))) {
+		n = readlinkat(dirfd(dir), e->d_name, target, sizeof(target) - 1);
+		target[n > 0 ? n : 0] = '\0';
+		has = !strcmp(target, "anon_inode:[perf_event]");
+	}
+	if (dir)
+		closedir(dir);
+	return has;
+}
+
+/*
+ * Processes that have events of perf open, this one left out: "; events are open in perf (12)". Which
+ * PMU an event is of is not to be seen from outside.
+ */
+static const char *holders(struct doctor *d, char *text, size_t size)
+{
+	char path[2048], file[64], comm[64];
+	size_t at = 0;
+	struct dirent *e;
+	DIR *dir;
+
+	*text = '\0';
+	snprintf(path, sizeof(path), "%s/proc", memio_root(d->m));
+	dir = opendir(path);
+	while (dir && (e = readdir(dir)) && at < size) {
+		if (!isdigit(*e->d_name) || atoi(e->d_name) == getpid() || !has_events(d, e->d_name))
+			continue;
+		snprintf(file, sizeof(file), "proc/%.20s/comm", e->d_name);
+		read_text(d, file, comm, sizeof(comm));
+		comm[strcspn(comm, "\n")] = '\0';
+		at += snprintf(text + at, size - at, "%s%s (%s)", at ? ", " :
+			       "; events of perf are open in ", comm, e->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return text;
+}
+
 /* The counters are read only while somebody wants figures: it takes some windows. */
 static void valid(struct doctor *d)
 {
 	const struct memio_pair *io = memio_flat_find(&d->state, "io");
 	const struct timespec pause = { .tv_nsec = 50000000 };
-	char text[64], src[64];
+	char text[300], src[64];
 	int i;
 
 	first_word(read_text(d, "sys/kernel/memio/source", src, sizeof(src)));
@@ -327,15 +389,18 @@ static void valid(struct doctor *d)
 	if (!strcmp(text, "1") || (io && !strcmp(io->word, "ok")))
 		say(d, "valid", GOOD, "ok", "", "the counters are being read, and estimates are valid");
 	else if (io && strcmp(io->word, "held"))
-		say(d, "valid", WRONG, io->word, "see memio(7) for the words of memio.state",
-		    "estimates are not valid: memio.state says io %s", io->word);
+		say(d, "valid", WRONG, io->word,
+		    "end what counts events of the uncore, such as perf stat -a, pcm or a profiler; memio(7) has the words of memio.state",
+		    "estimates are not valid: memio.state says io %s%s", io->word,
+		    holders(d, text, sizeof(text)));
 	else if (!io && !d->is_root)
 		say(d, "valid", HINT, "not-wanted", "run memio doctor as root",
 		    "nobody who may reads figures, so the kernel does not read the counters");
 	else
 		say(d, "valid", WRONG, "held",
-		    "end what counts events of uncore_cbox, such as perf stat -a, pcm or a profiler",
-		    "other programs hold the caches' counters: estimates are not valid");
+		    "end what counts events of the uncore, such as perf stat -a, pcm or a profiler",
+		    "other programs hold the caches' counters: estimates are not valid%s",
+		    holders(d, text, sizeof(text)));
 }
 
 static void cpu(struct doctor *d)
@@ -571,7 +636,7 @@ static int write_report(struct doctor *d, const char *path)
 	return STATUS_OK;
 }
 
-static int examine(struct doctor *d, const char *report, bool json)
+static int examine(struct doctor *d, const char *report, bool json, bool csv)
 {
 	enum level worst = GOOD;
 	int status = STATUS_OK;
@@ -589,6 +654,10 @@ static int examine(struct doctor *d, const char *report, bool json)
 		json_object_set_new(j, "worst", json_string(level_names[worst]));
 		json_object_set_new(j, "findings", findings_json(d, true));
 		json_end(j, stdout);
+	} else if (csv) {
+		j = findings_json(d, true);
+		csv_table(j, stdout);
+		json_decref(j);
 	} else {
 		print(d);
 	}
@@ -621,6 +690,10 @@ static int cmd_doctor(int argc, char **argv)
 		complain("one group at a time");
 		return STATUS_USAGE;
 	}
+	if (options_had(&o, OPT_JSON) && options_had(&o, OPT_CSV)) {
+		complain("--json or --csv, not both");
+		return STATUS_USAGE;
+	}
 	d.m = everyday_open(backend, &status);
 	if (!d.m)
 		return status;
@@ -638,7 +711,7 @@ static int cmd_doctor(int argc, char **argv)
 	d.group = group ?: "/";
 	memio_group_stat(d.m, "/", MEMIO_TREE, &d.figures);
 	d.has_state = !memio_group_state(d.m, "/", &d.state);
-	status = examine(&d, report, options_had(&o, OPT_JSON));
+	status = examine(&d, report, options_had(&o, OPT_JSON), options_had(&o, OPT_CSV));
 out:
 	free(group);
 	memio_stat_free(&d.figures);

@@ -239,7 +239,12 @@ static bool is_shown(const struct memio_line *l)
 /* IO bytes alone are counted: there is no figure of memory. */
 static bool lacks_memory(struct memio *m)
 {
-	return !strcmp(memio_backend(m), "bpf");
+	const struct memio_capability *c;
+
+	if (strcmp(memio_backend(m), "bpf"))
+		return false;
+	c = memio_can(m, "source");
+	return !c || !c->there;
 }
 
 static void notes(struct memio *m, const struct figures *f, FILE *to)

@@ -74,6 +74,7 @@ static int print(struct running *r, const struct own_group *g, uint64_t began_ns
 		complain_errno("%s", r->output);
 		return STATUS_FAILED;
 	}
+	memio_refresh(r->m);
 	err = memio_group_stat(r->m, g->path, MEMIO_TREE, &s);
 	if (!err) {
 		err = memio_group_events(r->m, g->path, MEMIO_TREE, &events);

@@ -154,6 +154,7 @@ static void until_now(struct counting *c, bool last)
 	json_t *j = c->json ? json_begin() : NULL, *targets = json_array();
 	size_t i;
 
+	memio_refresh(c->m);
 	for (i = 0; i < c->n; i++) {
 		struct target *t = &c->target[i];
 		struct memio_stat was;

@@ -25,7 +25,7 @@
 
 enum {
 	OPT_SECONDS = 256, OPT_MARGIN, OPT_CORES, OPT_BUFFER, OPT_CACHES, OPT_MARK, OPT_SET,
-	OPT_FORCE, OPT_YES, OPT_QUIET, OPT_JSON
+	OPT_FORCE, OPT_YES, OPT_QUIET, OPT_JSON, OPT_CSV
 };
 
 static const struct command_option options[] = {
@@ -50,6 +50,8 @@ static const struct command_option options[] = {
 	  .help = "Write the result although there were warnings." },
 	{ .id = OPT_QUIET, .name = "quiet", .help = "Print no progress." },
 	{ .id = OPT_JSON, .name = "json", .help = "Print JSON instead of a table." },
+	{ .id = OPT_CSV, .name = "csv", .help = "Print comma-separated values instead of a "
+		  "table: a line for each pattern on each package." },
 	{ }
 };
 
@@ -112,6 +114,10 @@ static bool option(struct guarantee *g, int opt)
 		return true;
 	case OPT_QUIET:
 		g->quiet = true;
+		return true;
+	case OPT_CSV:
+		json_as_csv("patterns");
+		g->json = true;
 		return true;
 	case OPT_JSON:
 		g->json = true;

@@ -31,5 +31,15 @@ json_t *json_name(const char *name);
 json_t *json_count(uint64_t n);
 /* csv_name: in quotes, as a field */
 void csv_name(FILE *to, const char *name);
+/*
+ * csv_table: objects as a header with all of their fields, and a line for each; fields of objects in
+ * them are "seed.best". An object in place of the array is one line.
+ */
+void csv_table(json_t *rows, FILE *to);
+/*
+ * json_as_csv: json_end() prints CSV to standard output from now on: the array that one of the
+ * words of @rows names, or all of an object that has none
+ */
+void json_as_csv(const char *rows);
 
 #endif /* MEMIO_JSON_H */

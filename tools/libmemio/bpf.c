@@ -6,8 +6,10 @@
  * The programs are there as long as the reader is, and figures begin at 0 with it. Nothing is
  * pinned: who holds the programs are this process's files.
  *
+ * Where perf counts what the caches saw of devices, memory bytes are estimated (prices.c).
+ *
  * A snapshot of the maps serves many questions. Who asks for the same group or task again wants
- * what is new, and gets another snapshot.
+ * what is new, and gets another snapshot, as does who says so (memio_refresh()).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,6 +28,7 @@
 
 #include "bpf/count.h"
 #include "libmemio/bpf/count.skel.h"
+#include "prices.h"
 #include "sums.h"
 
 #define OLD_NS		100000000ull	/* an older snapshot is not used */
@@ -35,6 +38,9 @@
 struct counted {
 	struct count *skel;
 	struct sums *sums;
+	struct mio_prices *prices;	/* NULL: @no_prices says why */
+	struct mio_price price;		/* of the last snapshot */
+	char no_prices[256], source[400];
 	int cpus, device[COUNT_SLOTS];	/* of each slot; -1: not known yet */
 	uint64_t taken_ns;
 	uint64_t asked[ASKED_BITS / 64];	/* since the snapshot: by hash, so some too many */
@@ -238,7 +244,8 @@ static void sweep_groups(struct memio *m, struct counted *c)
 		for (deep = 0; deep < 64 && !lives(&l, id); deep++)
 			if (bpf_map_lookup_elem(parents, &id, &id))
 				id = SUMS_ROOT;
-		sums_settle_group(c->sums, id, device_of(c, dead[i].slot), b.to, b.from);
+		sums_settle_group(c->sums, dead[i].id, id, device_of(c, dead[i].slot), b.to,
+				  b.from);
 	}
 	for (i = 0; i < n; i++)
 		bpf_map_delete_elem(parents, &dead[i].id);
@@ -274,8 +281,8 @@ static void sweep_tasks(struct counted *c)
 		if (access(path, F_OK))
 			sums_forget(c->sums, t.pid);
 		else
-			sums_settle_task(c->sums, t.pid, t.leader, device_of(c, all[i].slot),
-					 t.bytes.to, t.bytes.from);
+			sums_settle_task(c->sums, t.pid, all[i].tid, t.leader,
+					 device_of(c, all[i].slot), t.bytes.to, t.bytes.from);
 	}
 out:
 	free(all);
@@ -285,6 +292,7 @@ out:
 
 static int take(struct memio *m, struct counted *c)
 {
+	uint64_t to, from;
 	bool good;
 
 	if (c->group_rows > COUNT_GROUPS / 2)
@@ -294,17 +302,28 @@ static int take(struct memio *m, struct counted *c)
 	c->group_rows = c->task_rows = 0;
 	memset(c->asked, 0, sizeof(c->asked));
 	sums_begin(c->sums);
-	good = take_totals(c) &&
+	good = take_totals(c);
+	if (good && c->prices) {
+		sums_moved(c->sums, &to, &from);
+		c->price = mio_prices_window(c->prices, to, from);
+	}
+	good = good &&
 	       each_entry(c, bpf_map__fd(c->skel->maps.parents), sizeof(uint64_t),
 			  sizeof(uint64_t), take_parent) &&
 	       each_entry(c, bpf_map__fd(c->skel->maps.groups), sizeof(struct count_group_key),
 			  c->cpus * sizeof(struct count_bytes), take_group) &&
 	       each_entry(c, bpf_map__fd(c->skel->maps.tasks), sizeof(struct count_task_key),
 			  sizeof(struct count_task), take_task) &&
-	       sums_end(c->sums);
+	       sums_end(c->sums, c->prices ? &c->price : NULL);
 	c->taken_ns = good ? mio_now() : 0;
 	return good ? 0 : mio_fail(m, -ENOMEM, "the maps of the BPF programs can't be read: %s",
 				   strerror(errno));
+}
+
+/* What memory bytes are worth */
+static const char *worth(const struct counted *c)
+{
+	return !c->prices ? "absent" : !c->taken_ns ? "warming" : c->price.known ? "ok" : "held";
 }
 
 /* A snapshot in which this was not yet asked for */
@@ -315,8 +334,9 @@ static int current(struct memio *m, uint64_t what)
 	uint64_t *word = &c->asked[bit / 64];
 	int err = 0;
 
-	if (!c->taken_ns || *word & 1ull << bit % 64 || mio_now() - c->taken_ns > OLD_NS)
+	if (m->stale || !c->taken_ns || *word & 1ull << bit % 64 || mio_now() - c->taken_ns > OLD_NS)
 		err = take(m, c);
+	m->stale = false;
 	*word |= 1ull << bit % 64;
 	return err;
 }
@@ -364,10 +384,10 @@ static int bpf_task_membw(struct memio *m, pid_t pid, pid_t tid, struct memio_me
 	err = current(m, (uint64_t)pid << 32 | (uint64_t)tid << 1 | 1);
 	if (err)
 		return err;
-	stpcpy(b->source, "none");
-	stpcpy(b->estimator, "none");
-	stpcpy(b->state, "absent");
-	b->valid = 0;
+	stpcpy(b->source, c->prices ? mio_prices_source(c->prices) : "none");
+	stpcpy(b->estimator, c->prices ? "dirty" : "none");
+	stpcpy(b->state, worth(c));
+	b->valid = c->prices && c->price.known;
 	b->window_us = 0;
 	b->updated_ns = c->taken_ns;
 	return sums_task_stat(c->sums, pid, tid, &b->stat) ? mio_fail(m, -ENOMEM, "no memory") : 0;
@@ -396,7 +416,7 @@ static bool add_pair(struct memio_flat *f, const char *key, const char *word, ui
 	return true;
 }
 
-/* IO bytes alone: what memory moves is absent. And what found no room, since the beginning */
+/* What CPUs move is absent. And what found no room, since the beginning */
 static int bpf_group_state(struct memio *m, const char *path, struct memio_flat *f)
 {
 	struct counted *c = m->backend_data;
@@ -409,9 +429,9 @@ static int bpf_group_state(struct memio *m, const char *path, struct memio_flat 
 	(void)path;
 	f->n = 0;
 	good = add_pair(f, "accounting", "on", 0) && add_pair(f, "cpu", "absent", 0) &&
-	       add_pair(f, "io", "absent", 0) && add_pair(f, "total", "absent", 0);
+	       add_pair(f, "io", worth(c), 0) && add_pair(f, "total", worth(c), 0);
 	for (i = 0; good && i < sums_devices(c->sums); i++)
-		good = add_pair(f, sums_device_name(c->sums, i), "absent", 0);
+		good = add_pair(f, sums_device_name(c->sums, i), worth(c), 0);
 	snprintf(word, sizeof(word), "%llu", (unsigned long long)groups);
 	good = good && add_pair(f, "lost_group_bytes", word, groups);
 	snprintf(word, sizeof(word), "%llu", (unsigned long long)tasks);
@@ -428,24 +448,28 @@ static const struct {
 	{ "controller", false, "this kernel has no controller memio: BPF programs count, and "
 			"limit nothing" },
 	{ "groups", true, "all groups of the hierarchy are counted" },
-	{ "source", false,
-	  "memory bytes are absent: BPF programs see what devices move, and not what of it "
-	"reaches DRAM. A kernel with memio's patches estimates that" },
-	{ "valid", false, "there are no estimates of memory bytes" },
 	{ "cpu", false, "what CPUs read is not counted by BPF programs" },
 	{ "state", true, "the backend says what is absent" },
 	{ "stat.local", true, "what a group's own tasks moved is known" },
-	{ "unpriced", false, "there are no prices without memory bytes" },
-	{ "bounds", false, "there are no estimates, and no bounds of them" },
+	{ "bounds", false, "bounds of estimates are a patched kernel's" },
 	{ "pressure", false, "nothing is limited, so that there is no memio.pressure" },
 	{ "guaranteed", false, "memio.min and memio.weight are a patched kernel's" },
 	{ "tasks", true, "threads are counted since this program began" },
 	{ "limits", false, "limits need a kernel with memio's patches" },
 };
 
-static bool bpf_capability(const char *name, bool *there, const char **why)
+static bool bpf_capability(struct memio *m, const char *name, bool *there, const char **why)
 {
+	const struct counted *c = m->backend_data;
 	size_t i;
+
+	if (!strcmp(name, "source") || !strcmp(name, "valid") || !strcmp(name, "unpriced")) {
+		*there = c->prices && (strcmp(name, "valid") || c->price.known || !c->taken_ns);
+		*why = c->prices && !*there ?
+		       "estimates are not valid now: other programs hold the caches' counters" :
+		       c->source;
+		return true;
+	}
 
 	for (i = 0; i < sizeof(capabilities) / sizeof(*capabilities); i++) {
 		if (strcmp(name, capabilities[i].name))
@@ -465,6 +489,7 @@ static void forget(struct counted *c)
 		return;
 	count__destroy(c->skel);
 	sums_free(c->sums);
+	mio_prices_close(c->prices);
 	free(c);
 }
 
@@ -518,6 +543,26 @@ static const char *why_refused(struct memio *m)
 	head_of(m, "/proc/self/uid_map", uid_map, sizeof(uid_map));
 	head_of(m, "/sys/kernel/security/lockdown", lockdown, sizeof(lockdown));
 	return mio_refused(status, uid_map, lockdown);
+}
+
+/* Memory bytes are estimated if there are counters that memio knows. */
+static void open_prices(struct memio *m, struct counted *c)
+{
+	const char *source, *boxes = NULL;
+
+	source = mio_read(m, "/proc/cpuinfo") > 0 ? memio_processor(m->text, &boxes) : NULL;
+	if (source)
+		c->prices = mio_prices_open(source, boxes, c->no_prices, sizeof(c->no_prices));
+	else
+		stpcpy(c->no_prices, "memio has no counters for this processor");
+	if (c->prices)
+		snprintf(c->source, sizeof(c->source),
+			 "memory bytes are estimated from the counters '%s', by perf; all devices have one price",
+			 source);
+	else
+		snprintf(c->source, sizeof(c->source),
+			 "memory bytes are absent: BPF programs see what devices move, and not what of it reaches DRAM; %s",
+			 c->no_prices);
 }
 
 static bool bpf_here(struct memio *m)
@@ -579,6 +624,7 @@ static bool bpf_here(struct memio *m)
 	for (i = 0; i < n; i++)
 		sums_device(c->sums, d[i].name);
 	m->devices_ns = 0;
+	open_prices(m, c);
 	m->backend_data = c;
 	return true;
 }

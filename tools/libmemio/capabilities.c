@@ -292,7 +292,7 @@ const struct memio_capability *memio_capabilities(struct memio *m, size_t *n)
 		c->name = rows[i].name;
 		known = why;
 		if (!m->backend || !m->backend->capability ||
-		    !m->backend->capability(c->name, &c->there, &known))
+		    !m->backend->capability(m, c->name, &c->there, &known))
 			c->there = rows[i].look(&l, why);
 		c->why = strdup(known);
 		if (!c->why)

@@ -7,6 +7,7 @@
  *	reader.c	the root directory, the mount, and files -> text
  *	kernel.c	a backend: which file has what
  *	bpf.c sums.c	a backend: BPF programs that count on a kernel without memio
+ *	processors.c prices.c	which counters a processor has; what an IO byte costs, by perf
  *	parse.c		text -> lines, pairs and limits; differences
  *	rate.c		"eth0.wbps=50M" -> a limit
  *	groups.c tasks.c devices.c	names -> paths, walks; and what is written
@@ -59,7 +60,7 @@ struct mio_backend {
 			    struct memio_flat *f);
 	int (*group_state)(struct memio *m, const char *path, struct memio_flat *f);
 	int (*group_limits)(struct memio *m, const char *path, struct memio_limits *l);
-	bool (*capability)(const char *name, bool *there, const char **why);
+	bool (*capability)(struct memio *m, const char *name, bool *there, const char **why);
 };
 
 extern const struct mio_backend mio_kernel, mio_bpf;
@@ -71,6 +72,7 @@ struct memio {
 	const struct mio_backend *backend;	/* NULL: there is none */
 	void *backend_data;
 	bool needs_root;		/* ... and this user's rights are why */
+	bool stale;			/* figures from now on are to be of now, or later */
 	bool only_bpf;			/* no other backend is wanted */
 	char no_backend[512];		/* why another one than the kernel's is not there */
 	char *text;			/* of the file that was read last */

@@ -31,6 +31,11 @@ const char *memio_error(const struct memio *m)
 	return m->error;
 }
 
+void memio_refresh(struct memio *m)
+{
+	m->stale = true;
+}
+
 const char *memio_backend(const struct memio *m)
 {
 	return m->backend ? m->backend->name : "none";

@@ -2,6 +2,8 @@
 /*
  * libmemio, inside: sums of rows, see sums.h
  *
+ * With prices, what a row has moved since the last snapshot is multiplied by the price of that time.
+ *
  * Rows are sorted by whose they are. A group's row goes to each group above it, too: trees are
  * not deep, and groups that moved something are few beside the bytes.
  */
@@ -25,6 +27,8 @@ struct row {
 	pid_t tid;
 	int device;
 	uint64_t to, from;
+	double read, write;		/* memory bytes, of all but */
+	uint64_t unpriced_to, unpriced_from;
 };
 
 struct rows {
@@ -39,6 +43,8 @@ struct sums {
 	size_t pairs, pairs_room;
 	struct rows total, local, tree, task;
 	struct rows settled_group, settled_task;	/* over all snapshots */
+	struct rows was_total, was_local, was_task;	/* in the last one, with their prices */
+	bool priced;
 };
 
 struct sums *sums_new(void)
@@ -58,6 +64,9 @@ void sums_free(struct sums *s)
 	free(s->task.row);
 	free(s->settled_group.row);
 	free(s->settled_task.row);
+	free(s->was_total.row);
+	free(s->was_local.row);
+	free(s->was_task.row);
 	free(s);
 }
 
@@ -125,33 +134,71 @@ bool sums_task(struct sums *s, pid_t pid, pid_t tid, uint64_t leader, int device
 
 /* ---- what is gone ---- */
 
-static bool settle(struct rows *rows, const struct row *row)
+static bool is_of(const struct row *r, const struct row *like)
+{
+	return r->id == like->id && r->leader == like->leader && r->tid == like->tid &&
+	       r->device == like->device;
+}
+
+static void add_up(struct row *sum, const struct row *more)
+{
+	sum->to += more->to;
+	sum->from += more->from;
+	sum->read += more->read;
+	sum->write += more->write;
+	sum->unpriced_to += more->unpriced_to;
+	sum->unpriced_from += more->unpriced_from;
+}
+
+/* Joins what is that one's already */
+static bool join(struct rows *rows, const struct row *row)
 {
 	size_t i;
 
 	for (i = 0; i < rows->n; i++) {
-		struct row *r = &rows->row[i];
-
-		if (r->id == row->id && r->leader == row->leader && r->device == row->device) {
-			r->to += row->to;
-			r->from += row->from;
+		if (is_of(&rows->row[i], row)) {
+			add_up(&rows->row[i], row);
 			return true;
 		}
 	}
 	return add(rows, row);
 }
 
-bool sums_settle_group(struct sums *s, uint64_t above, int device, uint64_t to, uint64_t from)
+/* Of what @gone had, the prices that it was given stay. */
+static bool settle(struct rows *settled, struct rows *was, const struct row *gone,
+		   const struct row *to)
 {
-	return settle(&s->settled_group, &(struct row) { .id = above, .device = device, .to = to,
-			.from = from });
+	struct row moved;
+	size_t i;
+
+	for (i = 0; i < was->n; i++) {
+		if (!is_of(&was->row[i], gone))
+			continue;
+		moved = was->row[i];
+		was->row[i] = was->row[--was->n];
+		moved.id = to->id;
+		moved.leader = to->leader;
+		moved.tid = to->tid;
+		if (!join(was, &moved))
+			return false;
+		break;
+	}
+	return join(settled, to);
 }
 
-bool sums_settle_task(struct sums *s, pid_t pid, uint64_t leader, int device, uint64_t to,
-		      uint64_t from)
+bool sums_settle_group(struct sums *s, uint64_t id, uint64_t above, int device, uint64_t to,
+		       uint64_t from)
 {
-	return settle(&s->settled_task, &(struct row) { .id = pid, .leader = leader,
-			.device = device, .to = to, .from = from });
+	return settle(&s->settled_group, &s->was_local, &(struct row) { .id = id, .device = device },
+		      &(struct row) { .id = above, .device = device, .to = to, .from = from });
+}
+
+bool sums_settle_task(struct sums *s, pid_t pid, pid_t tid, uint64_t leader, int device,
+		      uint64_t to, uint64_t from)
+{
+	return settle(&s->settled_task, &s->was_task, &(struct row) { .id = pid, .tid = tid,
+			.leader = leader, .device = device }, &(struct row) { .id = pid,
+			.leader = leader, .device = device, .to = to, .from = from });
 }
 
 void sums_forget(struct sums *s, pid_t pid)
@@ -172,6 +219,19 @@ static int by_id(const void *a, const void *b)
 	const struct row *x = a, *y = b;
 
 	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int by_all(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	if (x->leader != y->leader)
+		return x->leader < y->leader ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->device < y->device ? -1 : x->device > y->device;
 }
 
 static int by_pair(const void *a, const void *b)
@@ -203,7 +263,80 @@ static bool climb(struct sums *s, struct row row)
 	return true;
 }
 
-bool sums_end(struct sums *s)
+/* ---- prices ---- */
+
+/* One row for each, in order */
+static void merge(struct rows *rows)
+{
+	size_t i, n = 0;
+
+	if (rows->n)
+		qsort(rows->row, rows->n, sizeof(*rows->row), by_all);
+	for (i = 0; i < rows->n; i++) {
+		if (n && is_of(&rows->row[n - 1], &rows->row[i]))
+			add_up(&rows->row[n - 1], &rows->row[i]);
+		else
+			rows->row[n++] = rows->row[i];
+	}
+	rows->n = n;
+}
+
+/* What is new since @was has this price. A row that went back has begun anew. */
+static void price_row(struct row *row, const struct row *was, const struct mio_price *price)
+{
+	const bool anew = !was || row->to < was->to || row->from < was->from;
+	const uint64_t to = row->to - (anew ? 0 : was->to), from = row->from - (anew ? 0 : was->from);
+
+	if (was) {
+		row->read = was->read;
+		row->write = was->write;
+		row->unpriced_to = was->unpriced_to;
+		row->unpriced_from = was->unpriced_from;
+	}
+	if (price->known) {
+		row->read += price->to_read * to + price->from_read * from;
+		row->write += price->from_write * from;
+	} else {
+		row->unpriced_to += to;
+		row->unpriced_from += from;
+	}
+}
+
+static bool price_rows(struct rows *rows, struct rows *was, const struct mio_price *price)
+{
+	size_t i, k = 0;
+
+	merge(rows);
+	merge(was);
+	for (i = 0; i < rows->n; i++) {
+		while (k < was->n && by_all(&was->row[k], &rows->row[i]) < 0)
+			k++;
+		price_row(&rows->row[i], k < was->n && is_of(&was->row[k], &rows->row[i]) ?
+			  &was->row[k] : NULL, price);
+	}
+	was->n = 0;
+	for (i = 0; i < rows->n; i++)
+		if (!add(was, &rows->row[i]))
+			return false;
+	return true;
+}
+
+void sums_moved(struct sums *s, uint64_t *to, uint64_t *from)
+{
+	size_t i;
+
+	*to = *from = 0;
+	for (i = 0; i < s->total.n; i++) {
+		*to += s->total.row[i].to;
+		*from += s->total.row[i].from;
+	}
+	for (i = 0; i < s->was_total.n; i++) {
+		*to -= s->was_total.row[i].to;
+		*from -= s->was_total.row[i].from;
+	}
+}
+
+bool sums_end(struct sums *s, const struct mio_price *price)
 {
 	size_t i;
 
@@ -216,6 +349,11 @@ bool sums_end(struct sums *s)
 	for (i = 0; i < s->settled_task.n; i++)
 		if (!add(&s->task, &s->settled_task.row[i]))
 			return false;
+	s->priced |= price != NULL;
+	if (price && (!price_rows(&s->total, &s->was_total, price) ||
+		      !price_rows(&s->local, &s->was_local, price) ||
+		      !price_rows(&s->task, &s->was_task, price)))
+		return false;
 	for (i = 0; i < s->local.n; i++)
 		if (!climb(s, s->local.row[i]))
 			return false;
@@ -260,18 +398,30 @@ static int begin(const struct sums *s, struct memio_stat *stat)
 		memset(l, 0, sizeof(*l));
 		stpcpy(l->key, i < s->names ? s->name[i] : "total");
 		l->has = 1u << MEMIO_IO_TO | 1u << MEMIO_IO_FROM;
+		if (s->priced)
+			l->has |= 1u << MEMIO_MEM_READ | 1u << MEMIO_MEM_WRITE |
+				  1u << MEMIO_UNPRICED_TO | 1u << MEMIO_UNPRICED_FROM;
 	}
 	return 0;
+}
+
+static void count_line(struct memio_line *l, const struct row *row)
+{
+	l->value[MEMIO_IO_TO] += row->to;
+	l->value[MEMIO_IO_FROM] += row->from;
+	/* Bytes without a price count as memory bytes, as in memio.stat. */
+	l->value[MEMIO_MEM_READ] += (uint64_t)row->read + row->unpriced_to;
+	l->value[MEMIO_MEM_WRITE] += (uint64_t)row->write + row->unpriced_from;
+	l->value[MEMIO_UNPRICED_TO] += row->unpriced_to;
+	l->value[MEMIO_UNPRICED_FROM] += row->unpriced_from;
 }
 
 static void count(const struct sums *s, struct memio_stat *stat, const struct row *row)
 {
 	if (row->device < 0 || (size_t)row->device >= s->names)
 		return;
-	stat->line[row->device].value[MEMIO_IO_TO] += row->to;
-	stat->line[row->device].value[MEMIO_IO_FROM] += row->from;
-	stat->line[s->names].value[MEMIO_IO_TO] += row->to;
-	stat->line[s->names].value[MEMIO_IO_FROM] += row->from;
+	count_line(&stat->line[row->device], row);
+	count_line(&stat->line[s->names], row);
 }
 
 /* The machine's: what devices moved, and the part of it that has no owner */

@@ -17,6 +17,8 @@
 
 #include <memio/memio.h>
 
+#include "prices.h"
+
 #define SUMS_ROOT	1		/* the id of the hierarchy's root */
 
 struct sums;
@@ -37,15 +39,19 @@ bool sums_parent(struct sums *s, uint64_t id, uint64_t parent);
 bool sums_group(struct sums *s, uint64_t id, int device, uint64_t to, uint64_t from);
 bool sums_task(struct sums *s, pid_t pid, pid_t tid, uint64_t leader, int device, uint64_t to,
 	       uint64_t from);
-bool sums_end(struct sums *s);
+/* sums_moved: what devices moved since the snapshot before, of sums_total() so far */
+void sums_moved(struct sums *s, uint64_t *to, uint64_t *from);
+/* sums_end: @price is of what was moved since the snapshot before; NULL: there are no prices */
+bool sums_end(struct sums *s, const struct mio_price *price);
 
 /*
  * sums_settle_group: what the group @id had, which is gone, is of @above from now on.
- * sums_settle_task: what a thread had that has ended is of its process.
+ * sums_settle_task: what the thread @tid had, which has ended, is of its process.
  */
-bool sums_settle_group(struct sums *s, uint64_t above, int device, uint64_t to, uint64_t from);
-bool sums_settle_task(struct sums *s, pid_t pid, uint64_t leader, int device, uint64_t to,
-		      uint64_t from);
+bool sums_settle_group(struct sums *s, uint64_t id, uint64_t above, int device, uint64_t to,
+		       uint64_t from);
+bool sums_settle_task(struct sums *s, pid_t pid, pid_t tid, uint64_t leader, int device,
+		      uint64_t to, uint64_t from);
 /* sums_forget: a process that has ended, or another one that had its number */
 void sums_forget(struct sums *s, pid_t pid);
 

@@ -676,7 +676,7 @@ static void read_worth(struct model *o, const struct source *from)
 	if (lacks(why))
 		model_note(o, 0, "all figures", why->why);
 	why = can(c, n, "source");
-	o->has_memory = strcmp(from->ops->backend(from->data), "bpf");
+	o->has_memory = strcmp(from->ops->backend(from->data), "bpf") || !lacks(why);
 	if (!o->has_memory) {
 		model_note(o, '-', "mem rd, mem wr", why ? why->why : "");
 	} else if (lacks(why)) {

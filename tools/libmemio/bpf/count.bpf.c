@@ -831,6 +831,9 @@ int BPF_PROG(count_read, const struct sk_buff *skb, int len)
 		return charge_read(skb, sk, len, 0);
 	shared = shared_of(skb);
 	segment = BPF_CORE_READ(shared, gso_size);
+	/* The device has put them together, or its other end never cut them: one header came. */
+	if (segment && !BPF_CORE_READ(shared, gso_segs))
+		segment = skb->len;
 	/* Segments that TCP has put together itself */
 	if (!segment)
 		segment = BPF_CORE_READ((struct inet_connection_sock *)sk, icsk_ack.rcv_mss);

@@ -66,7 +66,7 @@ static void tree(struct sums *s)
 	sums_total(s, disk, 1103, 7);
 	sums_total(s, net, 25, 500);
 	sums_total(s, -1, 9999, 9999);
-	check(sums_end(s), "a snapshot");
+	check(sums_end(s, NULL), "a snapshot");
 	group_has("a leaf", s, 12, MEMIO_TREE, "0000:00:03.0", 1100, 7);
 	group_has("its total", s, 12, MEMIO_TREE, "total", 1100, 7);
 	group_has("with those below", s, 10, MEMIO_TREE, "0000:00:03.0", 1103, 7);
@@ -83,7 +83,7 @@ static void tree(struct sums *s)
 	sums_begin(s);
 	sums_group(s, 1, net, 0, 60);
 	sums_total(s, net, 0, 40);
-	check(sums_end(s), "another snapshot");
+	check(sums_end(s, NULL), "another snapshot");
 	same("the root", sums_group_stat(s, 1, MEMIO_TREE, &stat), 0);
 	check(memio_get_signed(memio_stat_find(&stat, "0000:00:04.0"), MEMIO_UNCLAIMED_FROM) == -20,
 	      "less than nothing is nobody's");
@@ -97,13 +97,13 @@ static void gone(struct sums *s)
 	int i;
 
 	/* The group 12 was removed, and 10 is above it. */
-	sums_settle_group(s, 10, disk, 50, 5);
-	sums_settle_group(s, 10, disk, 50, 5);
+	sums_settle_group(s, 12, 10, disk, 50, 5);
+	sums_settle_group(s, 12, 10, disk, 50, 5);
 	for (i = 0; i < 2; i++) {
 		sums_begin(s);
 		sums_parent(s, 10, 1);
 		sums_group(s, 10, disk, 1, 0);
-		check(sums_end(s), "a snapshot");
+		check(sums_end(s, NULL), "a snapshot");
 		group_has("what is settled stays", s, 10, MEMIO_TREE, "total", 101, 10);
 	}
 	/* Groups that are above each other, which no kernel says */
@@ -111,7 +111,7 @@ static void gone(struct sums *s)
 	sums_parent(s, 20, 21);
 	sums_parent(s, 21, 20);
 	sums_group(s, 20, disk, 1, 0);
-	check(sums_end(s), "a circle comes to an end");
+	check(sums_end(s, NULL), "a circle comes to an end");
 }
 
 static void tasks(struct sums *s)
@@ -125,22 +125,22 @@ static void tasks(struct sums *s)
 	/* An earlier process of that number */
 	sums_task(s, 500, 502, 8000, disk, 7777, 0);
 	sums_task(s, 501, 503, 9500, disk, 5, 5);
-	check(sums_end(s), "a snapshot");
+	check(sums_end(s, NULL), "a snapshot");
 	task_has("a process", s, 500, 0, 11, 100);
 	task_has("a thread", s, 500, 501, 10, 100);
 	task_has("the first thread", s, 500, 500, 1, 0);
 	task_has("another process", s, 501, 0, 5, 5);
 	task_has("one that moved nothing", s, 4, 0, 0, 0);
 
-	sums_settle_task(s, 500, 9000, disk, 1000, 0);
+	sums_settle_task(s, 500, 501, 9000, disk, 1000, 0);
 	sums_begin(s);
 	sums_task(s, 500, 500, 9000, disk, 1, 0);
-	check(sums_end(s), "a snapshot");
+	check(sums_end(s, NULL), "a snapshot");
 	task_has("with threads that have ended", s, 500, 0, 1001, 0);
 	sums_forget(s, 500);
 	sums_begin(s);
 	sums_task(s, 500, 500, 9999, disk, 1, 0);
-	check(sums_end(s), "a snapshot");
+	check(sums_end(s, NULL), "a snapshot");
 	task_has("a new process has nothing of the old one", s, 500, 0, 1, 0);
 }
 
@@ -165,12 +165,62 @@ static void random_rows(void)
 		for (at = id; at; at /= 10)
 			wanted[at] += bytes;
 	}
-	check(sums_end(s), "5000 rows");
+	check(sums_end(s, NULL), "5000 rows");
 	for (i = 2; i < 1000; i++) {
 		sums_group_stat(s, i, MEMIO_TREE, &stat);
 		wrong += get(&stat, "total", MEMIO_IO_TO) != wanted[i];
 	}
 	same("groups with another sum than the adder's", wrong, 0);
+	memio_stat_free(&stat);
+	sums_free(s);
+}
+
+/* What was moved has the price of its time, whatever becomes of the group. */
+static void prices(void)
+{
+	const struct mio_price dear = { 1, 1, 0, 0.5 }, cheap = { 1, 0.25, 0.1, 0.1 };
+	const struct mio_price none = { 0 };
+	struct sums *s = sums_new();
+	const int disk = sums_device(s, "0000:00:03.0");
+	struct memio_stat stat = { 0 };
+	uint64_t to, from;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		sums_begin(s);
+		sums_parent(s, 10, 1);
+		sums_parent(s, 12, 10);
+		/* In the last one, 12 is gone, and 10 has what it had. */
+		if (i < 3)
+			sums_group(s, 12, disk, 100 * (i + 1), 1000 * (i + 1));
+		else
+			check(sums_settle_group(s, 12, 10, disk, 300, 3000), "settled");
+		sums_task(s, 500, 500, 9000, disk, 100 * (i + 1), 0);
+		sums_total(s, disk, 100 * (i + 1), 1000 * (i + 1));
+		sums_moved(s, &to, &from);
+		same("moved since the last snapshot", to, 100);
+		same("... from", from, 1000);
+		check(sums_end(s, i == 0 ? &dear : i == 1 ? &cheap : i == 2 ? &none : &dear),
+		      "a snapshot");
+	}
+	/* 100 + 25 + 100 (0.1 of 1000), and the 100 and 1000 that have none */
+	same("a group", sums_group_stat(s, 10, MEMIO_TREE, &stat), 0);
+	same("read", get(&stat, "total", MEMIO_MEM_READ), 100 + 25 + 100 + 100);
+	same("written", get(&stat, "total", MEMIO_MEM_WRITE), 500 + 100 + 1000);
+	same("without a price", get(&stat, "total", MEMIO_UNPRICED_TO), 100);
+	same("... from", get(&stat, "total", MEMIO_UNPRICED_FROM), 1000);
+	same("the root", sums_group_stat(s, SUMS_ROOT, MEMIO_TREE, &stat), 0);
+	same("the machine has one more", get(&stat, "0000:00:03.0", MEMIO_MEM_READ),
+	     100 + 25 + 100 + 100 + 100);
+	same("a task", sums_task_stat(s, 500, 0, &stat), 0);
+	same("read for it", get(&stat, "total", MEMIO_MEM_READ), 100 + 25 + 100 + 100);
+
+	/* A row that begins anew has what it says, and keeps what it had. */
+	sums_begin(s);
+	sums_task(s, 500, 500, 9000, disk, 8, 0);
+	check(sums_end(s, &cheap), "a snapshot");
+	same("a task that began anew", sums_task_stat(s, 500, 0, &stat), 0);
+	same("read for it", get(&stat, "total", MEMIO_MEM_READ), 325 + 2);
 	memio_stat_free(&stat);
 	sums_free(s);
 }
@@ -184,5 +234,6 @@ int main(void)
 	tasks(s);
 	sums_free(s);
 	random_rows();
+	prices();
 	return failed > 0;
 }

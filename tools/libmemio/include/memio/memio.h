@@ -100,6 +100,13 @@ struct memio_capability {
 const struct memio_capability *memio_capabilities(struct memio *m, size_t *n);
 const struct memio_capability *memio_can(struct memio *m, const char *name);
 
+/*
+ * memio_processor: by the text of /proc/cpuinfo, the name of the counters that memio knows of that
+ * processor, as "hsx", and the name of their PMUs without a number, as "uncore_cbox"; @boxes may be
+ * NULL. NULL: memio knows none
+ */
+const char *memio_processor(const char *cpuinfo, const char **boxes);
+
 /* ---- figures ---- */
 
 enum memio_field {
@@ -165,6 +172,11 @@ struct memio_stat {
 	char *text;
 };
 
+/*
+ * memio_refresh: figures that are read from now on are no older than this call. A backend that reads
+ * all figures at once may otherwise give some that it has read up to 100 ms before.
+ */
+void memio_refresh(struct memio *m);
 /* memio_stat_free: and all zeroes again */
 void memio_stat_free(struct memio_stat *s);
 /* memio_stat_find: NULL: there is no such key */
