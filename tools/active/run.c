@@ -1067,7 +1067,7 @@ static int run_it(const struct active *a, char **command)
 			json_object_set(j, "argv", json_object_get(run, "command"));
 			json_object_update_missing(j, run);
 			json_decref(run);
-			json_end(j, stdout);
+			json_end_as(j, stdout, JSON_FORMAT);
 		} else {
 			print_run(a, &r);
 		}

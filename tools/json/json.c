@@ -3,6 +3,7 @@
  * JSON and CSV, see json.h
  */
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,11 +15,13 @@ json_t *json_begin(void)
 	return json_pack("{s:i, s:s}", "memio", JSON_VERSION, "command", command_name);
 }
 
-static const char *csv_rows;
+static const char *csv_rows = "";
+static bool as_csv;
 
 void json_as_csv(const char *rows)
 {
 	csv_rows = rows;
+	as_csv = true;
 }
 
 /* The array that one of the words names; NULL: there is none */
@@ -26,21 +29,22 @@ static json_t *rows_of(json_t *object)
 {
 	const char *at = csv_rows;
 	json_t *rows = NULL;
-	char name[64];
+	char *name;
 
 	for (; *at && !json_is_array(rows); at += strspn(at, " ")) {
-		snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, " "), at);
-		rows = json_object_get(object, name);
+		name = strndup(at, strcspn(at, " "));
+		rows = name ? json_object_get(object, name) : NULL;
+		free(name);
 		at += strcspn(at, " ");
 	}
 	return json_is_array(rows) ? rows : NULL;
 }
 
-void json_end(json_t *object, FILE *to)
+static void end(json_t *object, FILE *to, size_t flags)
 {
 	json_t *rows;
 
-	if (csv_rows && to == stdout) {
+	if (as_csv && to == stdout) {
 		rows = rows_of(object);
 		json_object_del(object, "memio");
 		json_object_del(object, "command");
@@ -48,9 +52,19 @@ void json_end(json_t *object, FILE *to)
 		json_decref(object);
 		return;
 	}
-	json_dumpf(object, to, JSON_REAL_PRECISION(12));
+	json_dumpf(object, to, flags);
 	fputc('\n', to);
 	json_decref(object);
+}
+
+void json_end(json_t *object, FILE *to)
+{
+	end(object, to, JSON_REAL_PRECISION(12));
+}
+
+void json_end_as(json_t *object, FILE *to, size_t flags)
+{
+	end(object, to, flags);
 }
 
 void json_head(FILE *to)

@@ -18,6 +18,8 @@
 /* json_begin: an object of the command that runs; json_end: prints it, and lets go of it */
 json_t *json_begin(void);
 void json_end(json_t *object, FILE *to);
+/* json_end_as: as jansson's @flags want it */
+void json_end_as(json_t *object, FILE *to, size_t flags);
 /*
  * json_head: how such an object begins, of one that is written piece by piece, as it can be too
  * long to be kept: the next piece begins with a comma

@@ -2,7 +2,7 @@
 /*
  * libmemio, inside: sums of rows, see sums.h
  *
- * With prices, what a row has moved since the last snapshot is multiplied by the price of that time.
+ * With prices, what a row has moved since the last snapshot has the price of that time.
  *
  * Rows are sorted by whose they are. A group's row goes to each group above it, too: trees are
  * not deep, and groups that moved something are few beside the bytes.
@@ -189,8 +189,10 @@ static bool settle(struct rows *settled, struct rows *was, const struct row *gon
 bool sums_settle_group(struct sums *s, uint64_t id, uint64_t above, int device, uint64_t to,
 		       uint64_t from)
 {
-	return settle(&s->settled_group, &s->was_local, &(struct row) { .id = id, .device = device },
-		      &(struct row) { .id = above, .device = device, .to = to, .from = from });
+	const struct row gone = { .id = id, .device = device };
+
+	return settle(&s->settled_group, &s->was_local, &gone, &(struct row) { .id = above,
+			.device = device, .to = to, .from = from });
 }
 
 bool sums_settle_task(struct sums *s, pid_t pid, pid_t tid, uint64_t leader, int device,
@@ -285,7 +287,8 @@ static void merge(struct rows *rows)
 static void price_row(struct row *row, const struct row *was, const struct mio_price *price)
 {
 	const bool anew = !was || row->to < was->to || row->from < was->from;
-	const uint64_t to = row->to - (anew ? 0 : was->to), from = row->from - (anew ? 0 : was->from);
+	const uint64_t to = row->to - (anew ? 0 : was->to);
+	const uint64_t from = row->from - (anew ? 0 : was->from);
 
 	if (was) {
 		row->read = was->read;
@@ -349,7 +352,8 @@ bool sums_end(struct sums *s, const struct mio_price *price)
 	for (i = 0; i < s->settled_task.n; i++)
 		if (!add(&s->task, &s->settled_task.row[i]))
 			return false;
-	s->priced |= price != NULL;
+	if (price)
+		s->priced = true;
 	if (price && (!price_rows(&s->total, &s->was_total, price) ||
 		      !price_rows(&s->local, &s->was_local, price) ||
 		      !price_rows(&s->task, &s->was_task, price)))
