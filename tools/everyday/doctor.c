@@ -351,7 +351,8 @@ static const char *holders(struct doctor *d, char *text, size_t size)
 	snprintf(path, sizeof(path), "%s/proc", memio_root(d->m));
 	dir = opendir(path);
 	while (dir && (e = readdir(dir)) && at < size) {
-		if (!isdigit(*e->d_name) || atoi(e->d_name) == getpid() || !has_events(d, e->d_name))
+		if (!isdigit(*e->d_name) || atoi(e->d_name) == getpid() ||
+		    !has_events(d, e->d_name))
 			continue;
 		snprintf(file, sizeof(file), "proc/%.20s/comm", e->d_name);
 		read_text(d, file, comm, sizeof(comm));

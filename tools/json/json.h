@@ -34,8 +34,8 @@ json_t *json_count(uint64_t n);
 /* csv_name: in quotes, as a field */
 void csv_name(FILE *to, const char *name);
 /*
- * csv_table: objects as a header with all of their fields, and a line for each; fields of objects in
- * them are "seed.best". An object in place of the array is one line.
+ * csv_table: objects as a header with all of their fields, and a line for each; fields of objects
+ * in them are "seed.best". An object in place of the array is one line.
  */
 void csv_table(json_t *rows, FILE *to);
 /*

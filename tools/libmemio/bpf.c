@@ -334,7 +334,8 @@ static int current(struct memio *m, uint64_t what)
 	uint64_t *word = &c->asked[bit / 64];
 	int err = 0;
 
-	if (m->stale || !c->taken_ns || *word & 1ull << bit % 64 || mio_now() - c->taken_ns > OLD_NS)
+	if (m->stale || !c->taken_ns || *word & 1ull << bit % 64 ||
+	    mio_now() - c->taken_ns > OLD_NS)
 		err = take(m, c);
 	m->stale = false;
 	*word |= 1ull << bit % 64;

@@ -9,8 +9,8 @@
  *
  * What differs: a window is as long as the reader's interval, so a window's own ratio is the price,
  * and earlier windows count only where this one has moved less than LASTING bytes
- * (memio_lasting_window()). All devices and packages have one price in each direction, where a kernel
- * with memio learns one for each device.
+ * (memio_lasting_window()). All devices and packages have one price in each direction, where a
+ * kernel with memio learns one for each device.
  */
 #ifdef MEMIO_BPF
 
@@ -180,7 +180,8 @@ const char *mio_prices_source(const struct mio_prices *p)
 }
 
 /* What counters saw since the last time; false: one of them did not run */
-static bool see(struct mio_prices *p, struct memio_seen *seen, struct memio_by_box by_box[MEMIO_GROUPS])
+static bool see(struct mio_prices *p, struct memio_seen *seen,
+		struct memio_by_box by_box[MEMIO_GROUPS])
 {
 	const struct memio_box_table *table = p->source->table;
 	unsigned int i, k;

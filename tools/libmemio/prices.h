@@ -24,8 +24,8 @@ struct mio_price {
 struct mio_prices;
 
 /*
- * mio_prices_open: of the counters "hsx" and so on, whose PMUs are called so; counting begins. NULL:
- * it can't, and @why says so. mio_prices_source: that name
+ * mio_prices_open: of the counters "hsx" and so on, whose PMUs are called so; counting begins.
+ * NULL: it can't, and @why says so. mio_prices_source: that name
  */
 struct mio_prices *mio_prices_open(const char *source, const char *boxes, char *why, size_t size);
 void mio_prices_close(struct mio_prices *p);

@@ -30,7 +30,7 @@ static const char *value_of(const char *cpuinfo, const char *key)
 	const char *line = cpuinfo;
 
 	while (line && *line) {
-		if (!strncmp(line, key, n) && (line[n] == '\t' || line[n] == ' ' || line[n] == ':')) {
+		if (!strncmp(line, key, n) && strchr("\t :", line[n])) {
 			line += n + strcspn(line + n, ":\n");
 			return *line == ':' ? line + 1 + strspn(line + 1, " ") : NULL;
 		}
@@ -47,7 +47,8 @@ const char *memio_processor(const char *cpuinfo, const char **boxes)
 	const char *model = value_of(cpuinfo, "model");
 	size_t i;
 
-	if (!vendor || !family || !model || strncmp(vendor, "GenuineIntel", 12) || atoi(family) != 6)
+	if (!vendor || !family || !model || strncmp(vendor, "GenuineIntel", 12) ||
+	    atoi(family) != 6)
 		return NULL;
 	for (i = 0; i < sizeof(processors) / sizeof(*processors); i++) {
 		if (processors[i].model != strtoul(model, NULL, 10))

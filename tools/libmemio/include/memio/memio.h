@@ -173,8 +173,8 @@ struct memio_stat {
 };
 
 /*
- * memio_refresh: figures that are read from now on are no older than this call. A backend that reads
- * all figures at once may otherwise give some that it has read up to 100 ms before.
+ * memio_refresh: figures that are read from now on are no older than this call. A backend that
+ * reads all figures at once may otherwise give some that it has read up to 100 ms before.
  */
 void memio_refresh(struct memio *m);
 /* memio_stat_free: and all zeroes again */
