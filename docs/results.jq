@@ -42,9 +42,8 @@ def fixed($n): (. * pow(10; $n) | round | if . == 0 then 0 else . end) as $i | (
 	| (if ($t | length) <= $n then ("0" * ($n + 1 - ($t | length))) + $t else $t end) as $t
 	| (if $i < 0 then "-" else "" end) + $t[:-$n] + "." + $t[-$n:];
 def kernels: ["12", "13", "patched"];
-def cases: ["direct-read", "direct-write", "small-read", "small-write", "buffered-read", "fsync", "writeback",
-	"udp-send", "udp-receive", "udp6-send", "udp6-receive", "tcp-send", "tcp-receive", "tcp6-send", "tcp6-receive",
-	"exit", "rmdir", "move"];
+# All that have been measured
+def cases: [.benchmarks.unpatched.figures // {} | keys[] | capture("\\.cases\\.(?<case>[^.]*)\\.").case] | unique;
 
 . as $results
 | ([benches[] as $bench | columns[] as [$column, $kernel, $phase, $stock]
@@ -52,13 +51,13 @@ def cases: ["direct-read", "direct-write", "small-read", "small-write", "buffere
 	| ($results | figure("overhead"; "values.stock.\($stock).\($bench)")) as $theirs
 	| {key: "overhead.\($bench).\($column)", value: (if $ours == null or $theirs == null then null
 		else ($ours / $theirs - 1) * 100 | percent end)}]
-   + [kernels[] as $kernel | cases[] as $case
+   + [kernels[] as $kernel | ($results | cases)[] as $case
 	| ("\($kernel).cases.\($case)." as $at | {owner: ["a", "b"], device: ["device"]} | map_values(
 		[.[] as $key | $results | figure("unpatched"; $at + $key)] | add) + {
 		ledger: ($results | figure("unpatched"; $at + "ledger"))}) as $of
 	| ("owner", "device") | {key: "unpatched.\($kernel).\($case).\(.)", value: (if $of.ledger == null
 		then null else $of[.] / $of.ledger | of_ledger end)}]
-   + [kernels[] as $kernel | cases[] as $case | ("\($kernel).cases.\($case)." as $at
+   + [kernels[] as $kernel | ($results | cases)[] as $case | ("\($kernel).cases.\($case)." as $at
 	| ("read", "write") as $way | {$way} + (["mem_\($way)", "ledger_\($way)", "ledger"] | map({key: .,
 		value: (. as $key | $results | figure("unpatched"; $at + $key))}) | from_entries)) as $of
 	| {key: "unpatched.\($kernel).\($case).mem_\($of.way)", value: (if $of["ledger_\($of.way)"] == null then null

@@ -691,10 +691,6 @@ static int cmd_doctor(int argc, char **argv)
 		complain("one group at a time");
 		return STATUS_USAGE;
 	}
-	if (options_had(&o, OPT_JSON) && options_had(&o, OPT_CSV)) {
-		complain("--json or --csv, not both");
-		return STATUS_USAGE;
-	}
 	d.m = everyday_open(backend, &status);
 	if (!d.m)
 		return status;

@@ -210,11 +210,6 @@ static int cmd_run(int argc, char **argv)
 	}
 	if (opt < 0)
 		goto out;
-	if (r.json && r.csv) {
-		complain("--json or --csv");
-		status = STATUS_USAGE;
-		goto out;
-	}
 	if (!o.argc) {
 		complain("which command? 'memio run --limit total=200M -- COMMAND'");
 		status = STATUS_USAGE;

@@ -139,6 +139,7 @@ static int begin(struct counting *c)
 	int err;
 
 	c->begin_ns = clock_ns(CLOCK_MONOTONIC);
+	memio_refresh(c->m);
 	for (i = 0; i < c->n; i++) {
 		err = look(c, &c->target[i], &c->target[i].then, 0);
 		if (err)
@@ -451,9 +452,7 @@ static int cmd_stat(int argc, char **argv)
 	if (opt < 0)
 		goto out;
 	status = STATUS_USAGE;
-	if (c.json && c.csv)
-		complain("--json or --csv");
-	else if (c.intervals && !c.interval_ns)
+	if (c.intervals && !c.interval_ns)
 		complain("--count is of --interval");
 	else
 		status = STATUS_OK;

@@ -59,6 +59,17 @@ static uint64_t bit_of(const struct options *o, int id)
 	return 0;
 }
 
+static bool had_named(const struct options *o, const char *name)
+{
+	const struct command_option *row = o->command->option;
+	size_t i;
+
+	for (i = 0; row && row[i].name; i++)
+		if (!strcmp(row[i].name, name))
+			return o->given & 1ull << i;
+	return false;
+}
+
 int options_get(struct options *o, int *status)
 {
 	const int id = getopt_long(o->argc, o->argv, o->letters, o->name, NULL);
@@ -81,7 +92,9 @@ int options_get(struct options *o, int *status)
 		break;
 	default:
 		o->given |= bit_of(o, id);
-		return id;
+		if (!had_named(o, "json") || !had_named(o, "csv"))
+			return id;
+		complain("--json or --csv, not both");
 	}
 	*status = STATUS_USAGE;
 	return -1;
