@@ -18,13 +18,20 @@
 #include <unistd.h>
 
 #include "everyday.h"
+#include "number.h"
+#include "watch.h"
 
-enum { OPT_REPORT = 256, OPT_JSON, OPT_CSV };
+#define WATCH_MOST	86400		/* seconds: a day */
+
+enum { OPT_REPORT = 256, OPT_WATCH, OPT_JSON, OPT_CSV };
 
 static const struct command_option options[] = {
 	{ .id = OPT_REPORT, .name = "report", .value = "FILE", .completes = COMPLETES_FILE,
 	  .help = "Write a report to this file. The report has no names of groups, tasks, users "
 		  "or files, so you can send it to others." },
+	{ .id = OPT_WATCH, .name = "watch", .value = "S",
+	  .help = "Watch memory for S seconds, beside the counts of the memory controllers. A "
+		  "report has the histograms; 3600 seconds make a good one." },
 	{ .id = OPT_JSON, .name = "json", .help = "Print JSON." },
 	{ .id = OPT_CSV, .name = "csv", .help = "Print comma-separated values, with a header." },
 	BACKEND_OPTION,
@@ -51,6 +58,8 @@ struct doctor {
 	struct finding found[64];
 	size_t n;
 	json_t *report;
+	unsigned long seconds;		/* to watch */
+	struct watch watch;
 };
 
 static void say(struct doctor *d, const char *check, enum level level, const char *code,
@@ -248,8 +257,8 @@ static void processor(struct doctor *d)
 	else
 		say(d, "processor", HINT, "unknown",
 		    "IO bytes are exact all the same. 'memio doctor --report FILE' writes what memio's authors would need",
-		    "memio has no counters for this processor (%s, family %lu, model %lu): %s", vendor,
-		    family, model, is_bpf(d) ? "there are no memory bytes" :
+		    "memio has no counters for this processor (%s, family %lu, model %lu): %s",
+		    vendor, family, model, is_bpf(d) ? "there are no memory bytes" :
 		    "an IO byte counts as a memory byte, which is an upper bound");
 	if (virtual)
 		say(d, "virtual", HINT, "virtual-machine",
@@ -337,8 +346,8 @@ static bool has_events(struct doctor *d, const char *pid)
 }
 
 /*
- * Processes that have events of perf open, this one left out: "; events are open in perf (12)". Which
- * PMU an event is of is not to be seen from outside.
+ * Processes that have events of perf open, this one left out: "; events are open in perf (12)".
+ * Which PMU an event is of is not to be seen from outside.
  */
 static const char *holders(struct doctor *d, char *text, size_t size)
 {
@@ -572,10 +581,47 @@ static void limits(struct doctor *d)
 		    l.invalid);
 }
 
+/* ---- the memory controllers ---- */
+
+static void say_over(struct doctor *d, const struct watch_way *way, const char *what)
+{
+	char least[FIGURE_TEXT], counted[FIGURE_TEXT];
+
+	say(d, "controllers", WRONG, "too-much",
+	    "please send the report of 'memio doctor --watch 60 --report FILE' to memio's authors",
+	    "memio says that %s were %s, and the memory controllers counted %s",
+	    bytes_text(way->least, least), what, bytes_text(way->controllers, counted));
+}
+
+static void controllers(struct doctor *d)
+{
+	const struct watch *w = &d->watch;
+	char text[2][2][FIGURE_TEXT];
+
+	if (!d->seconds)
+		return;
+	watch(d->m, d->seconds, &d->watch);
+	json_object_set_new(d->report, "watch", watch_json(w));
+	if (!w->counted)
+		say(d, "controllers", HINT, "none", d->is_root ? "" : "run memio doctor as root",
+		    "the memory controllers can't be asked: %s", *w->no_controllers ?
+		    w->no_controllers : "other programs hold their counters");
+	if (w->counted && watch_over(&w->read))
+		say_over(d, &w->read, "read");
+	if (w->counted && watch_over(&w->write))
+		say_over(d, &w->write, "written");
+	if (w->counted && !watch_over(&w->read) && !watch_over(&w->write))
+		say(d, "controllers", GOOD, "agree", "",
+		    "in %u seconds the memory controllers counted %s read and %s written, of which memio explains %s and %s",
+		    w->seconds, bytes_text(w->read.controllers, text[0][0]),
+		    bytes_text(w->write.controllers, text[0][1]),
+		    bytes_text(w->read.bytes, text[1][0]), bytes_text(w->write.bytes, text[1][1]));
+}
+
 /* In the order in which one depends on another */
 static void (*const checks[])(struct doctor *d) = {
 	kernel, enabled, hierarchy, controller, processor, pmus, source, valid, cpu, agrees,
-	unpriced, limits,
+	unpriced, limits, controllers,
 };
 
 /* ---- what it says ---- */
@@ -637,6 +683,18 @@ static int write_report(struct doctor *d, const char *path)
 	return STATUS_OK;
 }
 
+/* Before an hour of watching; an earlier report stays until there is another. */
+static bool can_write(const char *path)
+{
+	FILE *f = fopen(path, "ae");
+
+	if (f)
+		fclose(f);
+	else
+		complain_errno("%s", path);
+	return f;
+}
+
 static int examine(struct doctor *d, const char *report, bool json, bool csv)
 {
 	enum level worst = GOOD;
@@ -644,6 +702,8 @@ static int examine(struct doctor *d, const char *report, bool json, bool csv)
 	json_t *j;
 	size_t i;
 
+	if (report && !can_write(report))
+		return STATUS_FAILED;
 	for (i = 0; i < sizeof(checks) / sizeof(*checks); i++)
 		checks[i](d);
 	for (i = 0; i < d->n; i++)
@@ -685,6 +745,8 @@ static int cmd_doctor(int argc, char **argv)
 	while ((opt = options_get(&o, &status)) > 0)
 		if (opt == OPT_REPORT)
 			report = optarg;
+		else if (opt == OPT_WATCH && !number("watch", optarg, 1, WATCH_MOST, &d.seconds))
+			return STATUS_USAGE;
 	if (opt < 0)
 		return status;
 	if (o.argc > 1) {

@@ -5,6 +5,8 @@
  *	figures.c	figures -> a table, CSV, JSON
  *	group.c		a group of one's own, for a command: in cgroupfs, or
  *	scope.c		by systemd
+ *	watch.c		memory, second by second, beside
+ *	controllers.c	what the memory controllers count
  *
  * MEMIO_ROOT, in the environment, is the directory that has proc/ and sys/: recorded trees
  * test the commands that only read.
