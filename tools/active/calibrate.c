@@ -406,11 +406,12 @@ static bool calibrate_by(const struct active *a, struct calibration *c, bool cou
 	pin_to_cpu(a->at.command[0]);
 	c->counters = counters;
 	probes = distributions(a) * (a->quick ? 1 : sizeof(some) / sizeof(*some));
-	progress_begin(&p, (c->storage + 1) * probes + 1 + c->bandwidth +
+	progress_begin(&p, !c->counters + (c->storage + 1) * probes + 1 + c->bandwidth +
 		       (c->bandwidth ? least(c->storage, cores - 1) : 0) +
 		       (c->storage ? least(c->bandwidth, cores - 1) + 1 : 0), a->quiet, a->verbose);
 	if (!c->counters) {
 		t = &times;
+		progress(&p, "reads of the cache and of memory alone");
 		good = read_times(a, t);
 	}
 	good = good && bandwidths(a, c, &p);
@@ -604,16 +605,19 @@ int probe_all(const struct active *a)
 	bool good = true;
 	struct progress p;
 	size_t i, k;
+	bool by_time;
 
 	pin_to_cpu(a->at.command[0]);
-	if (!counters_here(a)) {
+	by_time = !counters_here(a);
+	progress_begin(&p, by_time + sizes * distributions(a), a->quiet, a->verbose);
+	if (by_time) {
 		t = &times;
+		progress(&p, "reads of the cache and of memory alone");
 		/* It has said what is wrong if they are not known. */
 		good = read_times(a, t) && t->known;
 	}
 	in = good ? start_beside(a, a->storage, a->bandwidth, largest(size, sizes) * llc) : NULL;
 	good = in;
-	progress_begin(&p, sizes * distributions(a), a->quiet, a->verbose);
 	if (!a->json)
 		printf("%-8s %10s %8s %10s %10s %12s\n", "", "buffer", "hits", "expected",
 		       "equation 4", "cache it had");

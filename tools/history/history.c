@@ -156,7 +156,7 @@ static bool note_record(const uint8_t *text, size_t size, uint64_t at, bool lost
 	l->bytes += size;
 	if (l->bytes >= PROGRESS_BYTES) {
 		l->bytes = 0;
-		if (l->progress.done < l->progress.all)
+		if (l->progress.begun < l->progress.all)
 			progress(&l->progress, "reading the recording");
 	}
 	if (!past_read(h->past, text, size)) {

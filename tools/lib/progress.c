@@ -5,8 +5,10 @@
  * The time left is what the steps took so far, times those that are left: all are of
  * about the same length, as interference makes the slowest some times slower, not more.
  */
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -25,18 +27,14 @@ static bool terminal(const struct progress *p)
 	return !p->quiet && !p->verbose && isatty(STDERR_FILENO);
 }
 
-void progress_begin(struct progress *p, unsigned int all, bool quiet, bool verbose)
-{
-	*p = (struct progress) {
-		.all = all, .quiet = quiet, .verbose = verbose, .begin_s = now_s(),
-	};
-}
-
 static void time_left(const struct progress *p)
 {
-	const double took = now_s() - p->begin_s;
-	const double left = took / p->done * (p->all - p->done);
+	const unsigned int done = p->begun - 1;
+	const double whole = (p->step_s - p->begin_s) / done * (p->all - done);
+	const double left = whole - (now_s() - p->step_s);
 
+	if (left < 0)
+		return;
 	if (left < 120)
 		fprintf(stderr, ", about %.0f s left", left);
 	else if (left < 7200)
@@ -45,32 +43,94 @@ static void time_left(const struct progress *p)
 		fprintf(stderr, ", about %.1f h left", left / 3600);
 }
 
-static bool is_time(const struct progress *p)
+static double next_s(const struct progress *p)
 {
-	const double now = now_s();
+	return p->said_s ? p->said_s + NEXT_S : p->begin_s + FIRST_S;
+}
 
-	return p->said_s ? now - p->said_s >= NEXT_S : now - p->begin_s >= FIRST_S;
+static void tell(struct progress *p)
+{
+	fprintf(stderr, "%s%u of %u: %s", terminal(p) ? "\r" : "", p->begun, p->all, p->step);
+	if (p->begun > 1)
+		time_left(p);
+	fputs(terminal(p) ? "\033[K" : "\n", stderr);
+	p->said_s = now_s();
+}
+
+static void *tick(void *arg)
+{
+	struct progress *p = arg;
+	struct timespec t;
+	double next;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->ending) {
+		next = next_s(p);
+		if (p->begun && now_s() >= next) {
+			tell(p);
+			continue;
+		}
+		/* Before the first step, there is nothing to tell: it comes soon. */
+		if (next < now_s())
+			next = now_s() + FIRST_S;
+		t = (struct timespec) { next, (next - (time_t)next) * 1e9 };
+		pthread_cond_timedwait(&p->end, &p->lock, &t);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+void progress_begin(struct progress *p, unsigned int all, bool quiet, bool verbose)
+{
+	pthread_condattr_t attr;
+	sigset_t every, was;
+
+	*p = (struct progress) {
+		.all = all, .quiet = quiet, .verbose = verbose, .begin_s = now_s(),
+	};
+	if (quiet)
+		return;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&p->end, &attr);
+	pthread_condattr_destroy(&attr);
+	pthread_mutex_init(&p->lock, NULL);
+	/* Signals are for the thread that works. */
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &was);
+	p->ticks = !pthread_create(&p->ticker, NULL, tick, p);
+	pthread_sigmask(SIG_SETMASK, &was, NULL);
 }
 
 void progress(struct progress *p, const char *format, ...)
 {
 	va_list args;
 
-	if (p->verbose || terminal(p) || (!p->quiet && is_time(p))) {
-		fprintf(stderr, "%s%u of %u: ", terminal(p) ? "\r" : "", p->done + 1, p->all);
-		va_start(args, format);
-		vfprintf(stderr, format, args);
-		va_end(args);
-		if (p->done)
-			time_left(p);
-		fputs(terminal(p) ? "\033[K" : "\n", stderr);
-		p->said_s = now_s();
-	}
-	p->done++;
+	if (p->quiet)
+		return;
+	pthread_mutex_lock(&p->lock);
+	va_start(args, format);
+	vsnprintf(p->step, sizeof(p->step), format, args);
+	va_end(args);
+	p->begun++;
+	p->step_s = now_s();
+	if (p->verbose || terminal(p) || p->step_s >= next_s(p))
+		tell(p);
+	pthread_mutex_unlock(&p->lock);
 }
 
 void progress_end(struct progress *p)
 {
+	if (p->quiet)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->ending = true;
+	pthread_cond_signal(&p->end);
+	pthread_mutex_unlock(&p->lock);
+	if (p->ticks)
+		pthread_join(p->ticker, NULL);
+	pthread_mutex_destroy(&p->lock);
+	pthread_cond_destroy(&p->end);
 	if (terminal(p))
 		fputs("\r\033[K", stderr);
 }

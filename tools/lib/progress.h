@@ -1,26 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What goes on, on standard error, with the time that is left: on a terminal one line that
- * changes; elsewhere a line now and then, the first after two seconds; or each step
+ * changes; elsewhere a line now and then, the first after two seconds; or each step. A step that
+ * takes long is told of while it lasts, by a thread that sleeps otherwise.
  */
 #ifndef MEMIO_PROGRESS_H
 #define MEMIO_PROGRESS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 /**
  * struct progress - of steps that are of about the same length
- * @done, @all:	steps
+ * @begun, @all: steps
  * @quiet:	nothing is printed
  * @verbose:	each step has a line
- * @begin_s, @said_s: when it began, and when something was printed last
+ * @begin_s, @step_s, @said_s: when it began, when this step did, when something was printed last
+ * @step:	what this step is
+ * @lock, @end, @ticker, @ticks, @ending: of the thread
  */
 struct progress {
-	unsigned int done, all;
+	unsigned int begun, all;
 	bool quiet, verbose;
-	double begin_s, said_s;
+	double begin_s, step_s, said_s;
+	char step[160];
+	pthread_mutex_t lock;
+	pthread_cond_t end;
+	pthread_t ticker;
+	bool ticks, ending;
 };
 
+/* progress_begin: until progress_end(), @p stays where it is. Its thread runs where this one may. */
 void progress_begin(struct progress *p, unsigned int all, bool quiet, bool verbose);
 /* progress: before a step that is described like printf does */
 void progress(struct progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
