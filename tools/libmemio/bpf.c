@@ -12,6 +12,7 @@
  * what is new, and gets another snapshot, as does who says so (memio_refresh()).
  */
 #include <errno.h>
+#include <linux/btf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #ifdef MEMIO_BPF
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "bpf/count.h"
@@ -292,8 +294,8 @@ out:
 
 static int take(struct memio *m, struct counted *c)
 {
-	uint64_t to, from;
-	bool good;
+	struct mio_moved to = { 0 }, from = { 0 };
+	bool good, counted = false;
 
 	if (c->group_rows > COUNT_GROUPS / 2)
 		sweep_groups(m, c);
@@ -304,8 +306,8 @@ static int take(struct memio *m, struct counted *c)
 	sums_begin(c->sums);
 	good = take_totals(c);
 	if (good && c->prices) {
-		sums_moved(c->sums, &to, &from);
-		c->price = mio_prices_window(c->prices, to, from);
+		sums_moved(c->sums, &to.accounted, &from.accounted);
+		counted = mio_prices_window(c->prices, &to, &from);
 	}
 	good = good &&
 	       each_entry(c, bpf_map__fd(c->skel->maps.parents), sizeof(uint64_t),
@@ -313,8 +315,10 @@ static int take(struct memio *m, struct counted *c)
 	       each_entry(c, bpf_map__fd(c->skel->maps.groups), sizeof(struct count_group_key),
 			  c->cpus * sizeof(struct count_bytes), take_group) &&
 	       each_entry(c, bpf_map__fd(c->skel->maps.tasks), sizeof(struct count_task_key),
-			  sizeof(struct count_task), take_task) &&
-	       sums_end(c->sums, c->prices ? &c->price : NULL);
+			  sizeof(struct count_task), take_task);
+	sums_claimed(c->sums, &to.claimed, &from.claimed);
+	c->price = counted ? mio_price_of(&to, &from) : (struct mio_price) { 0 };
+	good = good && sums_end(c->sums, c->prices ? &c->price : NULL);
 	c->taken_ns = good ? mio_now() : 0;
 	return good ? 0 : mio_fail(m, -ENOMEM, "the maps of the BPF programs can't be read: %s",
 				   strerror(errno));
@@ -509,15 +513,38 @@ static bool is_before(unsigned int version, unsigned int part)
 	       (v < version || (v == version && p < part));
 }
 
+/*
+ * Leaves out the programs of functions that the kernel has not. @btf: all that it has; NULL: by the
+ * kernel's number, which costs nothing.
+ */
+static void leave_out(struct count *skel, const struct btf *btf)
+{
+	const struct {
+		struct bpf_program *program;
+		const char *function;
+		bool usual;
+	} rows[] = {
+		{ skel->progs.count_sendpage, "inet_sendpage", is_before(6, 5) },
+		{ skel->progs.count_arrival, "tcp_v4_do_rcv", true },
+		{ skel->progs.count_arrival6, "tcp_v6_do_rcv", true },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		bpf_program__set_autoload(rows[i].program, btf ?
+			btf__find_by_name_kind(btf, rows[i].function, BTF_KIND_FUNC) > 0 :
+			rows[i].usual);
+}
+
 /* Loads the programs and lets them begin; 0 or an error */
-static int begin(struct counted *c, bool with_sendpage)
+static int begin(struct counted *c, const struct btf *btf)
 {
 	int err;
 
 	c->skel = count__open();
 	if (!c->skel)
 		return -errno;
-	bpf_program__set_autoload(c->skel->progs.count_sendpage, with_sendpage);
+	leave_out(c->skel, btf);
 	err = count__load(c->skel);
 	if (!err)
 		err = count__attach(c->skel);
@@ -571,6 +598,7 @@ static bool bpf_here(struct memio *m)
 	const struct memio_device *d;
 	libbpf_print_fn_t old;
 	struct counted *c;
+	struct btf *btf;
 	bool refused;
 	size_t n, i;
 	int err;
@@ -600,10 +628,14 @@ static bool bpf_here(struct memio *m)
 		c->device[i] = -1;
 	*complaint = '\0';
 	old = libbpf_set_print(note_complaint);
-	err = c->cpus < 0 ? c->cpus : begin(c, is_before(6, 5));
+	err = c->cpus < 0 ? c->cpus : begin(c, NULL);
 	/* A kernel that has, or has not, what kernels of its number have */
-	if (err && err != -EPERM && err != -EACCES)
-		err = begin(c, !is_before(6, 5));
+	if (err && err != -EPERM && err != -EACCES) {
+		btf = btf__load_vmlinux_btf();
+		if (btf)
+			err = begin(c, btf);
+		btf__free(btf);
+	}
 	libbpf_set_print(old);
 	if (err) {
 		forget(c);

@@ -53,6 +53,7 @@ struct mio_prices {
 	unsigned int boxes, groups[MEMIO_GROUPS];
 	struct memio_hot hot_to, hot_from;
 	struct memio_lasting lasting;
+	struct mio_ahead ahead_to, ahead_from;
 };
 
 static const struct memio_source *const sources[] = {
@@ -265,30 +266,39 @@ static u32 ratio_of(u64 mem, u64 lines)
 	return lines ? least(ratio(mem, lines), MEMIO_PRICE_ONE) : 0;
 }
 
-struct mio_price mio_prices_window(struct mio_prices *p, uint64_t to, uint64_t from)
+bool mio_prices_window(struct mio_prices *p, struct mio_moved *to, struct mio_moved *from)
 {
 	struct memio_by_box by_box[MEMIO_GROUPS];
-	struct mio_price price = { 0 };
 	struct memio_price ratios = { 0 };
 	struct memio_seen seen;
 	struct memio_cost cost;
 	u64 all_to, all_from;
 
+	to->last_read = p->lasting.price.to_read / (double)MEMIO_PRICE_ONE;
+	to->last_write = p->lasting.price.to_write / (double)MEMIO_PRICE_ONE;
+	from->last_read = p->lasting.price.from_read / (double)MEMIO_PRICE_ONE;
+	from->last_write = p->lasting.price.from_write / (double)MEMIO_PRICE_ONE;
 	if (!see(p, &seen, by_box))
-		return price;
-	memio_hot_window(&p->hot_to, &seen, MEMIO_READS, &by_box[MEMIO_READS], to);
-	memio_hot_window(&p->hot_from, &seen, MEMIO_PARTIALS, &by_box[MEMIO_PARTIALS], from);
+		return false;
+	memio_hot_window(&p->hot_to, &seen, MEMIO_READS, &by_box[MEMIO_READS], to->accounted);
+	memio_hot_window(&p->hot_from, &seen, MEMIO_PARTIALS, &by_box[MEMIO_PARTIALS],
+			 from->accounted);
 	memio_window_lines(&seen, &all_to, &all_from);
 	memio_window_cost(memio_estimator_for(MEMIO_DIRTY, p->source->can), &seen, &cost);
-	ratios.to_read = ratio_of(cost.to_read, all_to);
-	ratios.from_read = ratio_of(cost.from_read, all_from);
-	ratios.from_write = ratio_of(cost.from_write, all_from);
+	to->bytes = all_to;
+	from->bytes = all_from;
+	to->read = cost.to_read;
+	to->write = cost.to_write;
+	from->read = cost.from_read;
+	from->write = cost.from_write;
+	ratios.to_read = ratio_of(cost.to_read, to->bytes);
+	ratios.to_write = ratio_of(cost.to_write, to->bytes);
+	ratios.from_read = ratio_of(cost.from_read, from->bytes);
+	ratios.from_write = ratio_of(cost.from_write, from->bytes);
 	memio_lasting_window(&p->lasting, &ratios, all_to, all_from);
-	price.known = 1;
-	price.to_read = p->lasting.price.to_read / (double)MEMIO_PRICE_ONE;
-	price.from_read = p->lasting.price.from_read / (double)MEMIO_PRICE_ONE;
-	price.from_write = p->lasting.price.from_write / (double)MEMIO_PRICE_ONE;
-	return price;
+	mio_settle(to, &p->ahead_to);
+	mio_settle(from, &p->ahead_from);
+	return true;
 }
 
 #else

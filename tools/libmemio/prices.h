@@ -6,6 +6,7 @@
 #ifndef MEMIO_PRICES_H
 #define MEMIO_PRICES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,11 +16,134 @@
  * @to_read:	read, for a byte to a device
  * @from_read:	read, for a byte from a device, of which a part of a line was written
  * @from_write:	written, for a byte from a device
+ * @to_write:	written, for a byte to a device
  */
 struct mio_price {
 	int known;
-	double to_read, from_read, from_write;
+	double to_read, from_read, from_write, to_write;
 };
+
+/**
+ * struct mio_moved - what devices moved in a window, in one direction
+ * @bytes:	by the counters: whole lines, with descriptors and completions
+ * @read, @write: memory bytes that these cost
+ * @accounted:	bytes that were accounted to devices
+ * @claimed:	bytes that were accounted to groups: those that are read late came earlier
+ * @last_read, @last_write: the price of a byte in the windows before
+ */
+struct mio_moved {
+	uint64_t bytes, read, write, accounted, claimed;
+	double last_read, last_write;
+};
+
+/* Of the bytes that were accounted; what moves beyond that has another cause */
+#define MIO_ALONG_MOST	(1. / 3)
+
+/* A request is accounted when it is sent to the device, which may move it in the next window. */
+#define MIO_AHEAD_MOST	(32ull << 20)
+
+/**
+ * struct mio_ahead - what was accounted and had not moved yet; all zeroes at first
+ * @bytes:	so many
+ * @read, @write: memory bytes that were charged for them, at the price of before; below 0: what they
+ *		cost beyond that, and nobody has been charged
+ */
+struct mio_ahead {
+	uint64_t bytes;
+	double read, write;
+};
+
+/* Of @cost, what is left for @bytes: no less than nothing, and no more than all; the rest waits */
+static inline uint64_t mio_settled(double cost, uint64_t bytes, double *charged)
+{
+	const double left = cost < 0 ? 0 : cost > bytes ? bytes : cost;
+
+	*charged += left - cost;
+	return left;
+}
+
+/**
+ * mio_settle - leave out what was accounted, and charged, in earlier windows
+ * @m:		what moved in this one; it becomes less
+ * @a:		what is remembered
+ *
+ * So each byte that moves is charged once, at its own price: 100 bytes that were charged as 50
+ * memory bytes, and cost 80, leave 30 for the bytes that come with them. Those are mostly of the
+ * same load.
+ */
+static inline void mio_settle(struct mio_moved *m, struct mio_ahead *a)
+{
+	const uint64_t paid = a->bytes < m->bytes ? a->bytes : m->bytes;
+	const double part = a->bytes ? (double)paid / a->bytes : 1;
+	const double read = a->read * part, write = a->write * part;
+	double more;
+
+	a->bytes -= paid;
+	m->bytes -= paid;
+	a->read -= read;
+	a->write -= write;
+	m->read = mio_settled(m->read - read, m->bytes, &a->read);
+	m->write = mio_settled(m->write - write, m->bytes, &a->write);
+	if (m->accounted > m->bytes) {
+		more = m->accounted - m->bytes;
+		a->bytes += more;
+		a->read += more * m->last_read;
+		a->write += more * m->last_write;
+	}
+	/* What never moves, as a request that failed, is forgotten. */
+	if (a->bytes > MIO_AHEAD_MOST)
+		*a = (struct mio_ahead) { 0 };
+}
+
+/* The price of an accounted byte: those beyond what moved have the price of the windows before */
+static inline double mio_price(const struct mio_moved *m, uint64_t cost, double last)
+{
+	const uint64_t n = m->claimed > m->accounted ? m->claimed : m->accounted;
+
+	if (!n)
+		return last;
+	if (n <= m->bytes)
+		return (double)cost / m->bytes;
+	return (cost + (n - m->bytes) * last) / n;
+}
+
+/* What moved along with a byte that was accounted in either direction, by a memory byte's cost */
+static inline double mio_along(const struct mio_moved *m, uint64_t cost, uint64_t both)
+{
+	double more;
+
+	if (!both || m->bytes <= m->accounted)
+		return 0;
+	more = (double)(m->bytes - m->accounted) / both;
+	return (more < MIO_ALONG_MOST ? more : MIO_ALONG_MOST) * cost / m->bytes;
+}
+
+/**
+ * mio_price_of - the prices of the bytes that were accounted in a window
+ * @to, @from:	what devices moved
+ *
+ * Descriptors, completions and the rest of a packet's last line are not accounted, and no packet and
+ * no request is without. A datagram of 1442 bytes to a device has some 62 bytes more in this
+ * direction, and 16 in the other. A read of 4 KiB from a disk takes a command of 64 bytes.
+ * So the bytes pay for them, up to a third of what they are themselves: beyond that, a device does
+ * something that nobody accounts, and its lines are nobody's. Where less than that moved besides,
+ * the memory bytes of all are what the counters saw.
+ */
+static inline struct mio_price mio_price_of(const struct mio_moved *to,
+					    const struct mio_moved *from)
+{
+	const uint64_t both = to->accounted + from->accounted;
+	const double read = mio_along(to, to->read, both) + mio_along(from, from->read, both);
+	const double write = mio_along(to, to->write, both) + mio_along(from, from->write, both);
+
+	return (struct mio_price) {
+		.known = 1,
+		.to_read = mio_price(to, to->read, to->last_read) + read,
+		.to_write = mio_price(to, to->write, to->last_write) + write,
+		.from_read = mio_price(from, from->read, from->last_read) + read,
+		.from_write = mio_price(from, from->write, from->last_write) + write,
+	};
+}
 
 struct mio_prices;
 
@@ -31,9 +155,9 @@ struct mio_prices *mio_prices_open(const char *source, const char *boxes, char *
 void mio_prices_close(struct mio_prices *p);
 const char *mio_prices_source(const struct mio_prices *p);
 /*
- * mio_prices_window: the price of what was moved since the last call; devices moved so many bytes.
- * It is not known if others held the counters all that time.
+ * mio_prices_window: what was moved since the last call; @to and @from have what was accounted, and
+ * get all but what was claimed. False: others held the counters all that time
  */
-struct mio_price mio_prices_window(struct mio_prices *p, uint64_t to, uint64_t from);
+bool mio_prices_window(struct mio_prices *p, struct mio_moved *to, struct mio_moved *from);
 
 #endif /* MEMIO_PRICES_H */

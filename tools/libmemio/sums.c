@@ -298,7 +298,7 @@ static void price_row(struct row *row, const struct row *was, const struct mio_p
 	}
 	if (price->known) {
 		row->read += price->to_read * to + price->from_read * from;
-		row->write += price->from_write * from;
+		row->write += price->from_write * from + price->to_write * to;
 	} else {
 		row->unpriced_to += to;
 		row->unpriced_from += from;
@@ -324,19 +324,36 @@ static bool price_rows(struct rows *rows, struct rows *was, const struct mio_pri
 	return true;
 }
 
-void sums_moved(struct sums *s, uint64_t *to, uint64_t *from)
+static void add_rows(const struct rows *rows, uint64_t sum[2], int sign)
 {
 	size_t i;
 
-	*to = *from = 0;
-	for (i = 0; i < s->total.n; i++) {
-		*to += s->total.row[i].to;
-		*from += s->total.row[i].from;
+	for (i = 0; i < rows->n; i++) {
+		sum[0] += sign * rows->row[i].to;
+		sum[1] += sign * rows->row[i].from;
 	}
-	for (i = 0; i < s->was_total.n; i++) {
-		*to -= s->was_total.row[i].to;
-		*from -= s->was_total.row[i].from;
-	}
+}
+
+void sums_moved(struct sums *s, uint64_t *to, uint64_t *from)
+{
+	uint64_t sum[2] = { 0 };
+
+	add_rows(&s->total, sum, 1);
+	add_rows(&s->was_total, sum, -1);
+	*to = sum[0];
+	*from = sum[1];
+}
+
+void sums_claimed(struct sums *s, uint64_t *to, uint64_t *from)
+{
+	uint64_t sum[2] = { 0 };
+
+	add_rows(&s->local, sum, 1);
+	add_rows(&s->settled_group, sum, 1);
+	add_rows(&s->was_local, sum, -1);
+	/* A row that began anew has less than it had. */
+	*to = (int64_t)sum[0] > 0 ? sum[0] : 0;
+	*from = (int64_t)sum[1] > 0 ? sum[1] : 0;
 }
 
 bool sums_end(struct sums *s, const struct mio_price *price)

@@ -41,6 +41,8 @@ bool sums_task(struct sums *s, pid_t pid, pid_t tid, uint64_t leader, int device
 	       uint64_t from);
 /* sums_moved: what devices moved since the snapshot before, of sums_total() so far */
 void sums_moved(struct sums *s, uint64_t *to, uint64_t *from);
+/* sums_claimed: of sums_group() */
+void sums_claimed(struct sums *s, uint64_t *to, uint64_t *from);
 /* sums_end: @price is of what was moved since the snapshot before; NULL: there are no prices */
 bool sums_end(struct sums *s, const struct mio_price *price);
 

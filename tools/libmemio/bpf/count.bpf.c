@@ -8,7 +8,10 @@
  *	sent		A packet is charged when the driver gets it (net_dev_start_xmit), to the
  *			task that last sent by its socket.
  *	received	A device's bytes are counted when the stack gets a packet
- *			(netif_receive_skb). An owner is charged when a task reads it.
+ *			(netif_receive_skb). An owner is charged when a task reads it. TCP
+ *			puts segments together before they are read, and the headers are lost
+ *			then: a connection has the sum of those that came and whose data
+ *			nobody has read yet, and each read takes its part.
  *
  * The declarations below have only the fields that the programs read. Where these are in the
  * kernel that runs, libbpf finds out when it loads the programs (CO-RE).
@@ -196,12 +199,6 @@ struct socket {
 	struct sock *sk;
 } CO_RE;
 
-struct inet_connection_sock {
-	struct {
-		u16 rcv_mss;
-	} icsk_ack;
-} CO_RE;
-
 struct skb_shared_info {
 	u16 gso_size, gso_segs;
 	unsigned int gso_type;
@@ -286,6 +283,18 @@ struct {
 	__type(key, int);
 	__type(value, struct sender);
 } senders SEC(".maps");
+
+/* What came to a connection and was not read yet: bytes of data, and of the headers before them */
+struct unread {
+	u64 data, headers;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct unread);
+} arrivals SEC(".maps");
 
 struct count_lost lost;
 unsigned int slots_used = 1;
@@ -757,15 +766,23 @@ static __always_inline struct skb_shared_info *shared_of(const struct sk_buff *s
 	return (struct skb_shared_info *)((u64)skb->head + skb->end);
 }
 
+/* The length of the TCP header at @th */
+static __always_inline u32 tcp_header(u64 th)
+{
+	u8 offset = 0;
+
+	bpf_probe_read_kernel(&offset, 1, (void *)(th + 12));
+	return offset >> 4 << 2;
+}
+
 SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(count_receive, struct sk_buff *skb)
 {
 	const u32 slot = slot_of_interface(skb->dev);
 	struct skb_shared_info *shared;
-	u64 bytes, th;
+	u64 bytes;
 	u16 segments;
 	u32 headers;
-	u8 offset;
 
 	if (!slot)
 		return 0;
@@ -776,40 +793,80 @@ int BPF_PROG(count_receive, struct sk_buff *skb)
 	if (segments > 1 && skb->transport_header != 0xffff &&
 	    skb->transport_header > skb->mac_header) {
 		headers = skb->transport_header - skb->mac_header;
-		if (BPF_CORE_READ(shared, gso_type) & GSO_TCP) {
-			th = (u64)skb->head + skb->transport_header;
-			offset = 0;
-			bpf_probe_read_kernel(&offset, 1, (void *)(th + 12));
-			headers += offset >> 4 << 2;
-		} else {
+		if (BPF_CORE_READ(shared, gso_type) & GSO_TCP)
+			headers += tcp_header((u64)skb->head + skb->transport_header);
+		else
 			headers += 8;
-		}
 		bytes += (u64)headers * (segments - 1);
 	}
 	add_total(slot, 0, bytes);
 	return 0;
 }
 
-/* @bytes of the packet's data were read by this task. */
-static __always_inline int charge_read(const struct sk_buff *skb, struct sock *sk, u64 bytes,
-				       u32 segment)
+/*
+ * A segment comes to its connection, whose lock is held: several that the stack has put together
+ * had a header each, and one that the other end never cut had a single one.
+ */
+static __always_inline int note_arrival(struct sock *sk, struct sk_buff *skb)
+{
+	const u32 header = tcp_header((u64)skb->data);
+	struct unread *u;
+	u16 segments;
+
+	if (skb->len <= header)
+		return 0;
+	u = bpf_sk_storage_get(&arrivals, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!u)
+		return 0;
+	segments = BPF_CORE_READ(shared_of(skb), gso_segs);
+	u->data += skb->len - header;
+	u->headers += (u64)(headers_of(skb) + header) * (segments ? segments : 1);
+	return 0;
+}
+
+SEC("fentry/tcp_v4_do_rcv")
+int BPF_PROG(count_arrival, struct sock *sk, struct sk_buff *skb)
+{
+	return note_arrival(sk, skb);
+}
+
+SEC("fentry/tcp_v6_do_rcv")
+int BPF_PROG(count_arrival6, struct sock *sk, struct sk_buff *skb)
+{
+	return note_arrival(sk, skb);
+}
+
+/*
+ * The headers of @bytes that are read from a connection. What came twice, and is never read, stays in
+ * the sum, where its headers are in proportion to its data, too.
+ */
+static __always_inline u64 headers_read(struct sock *sk, u64 bytes)
+{
+	struct unread *u = bpf_sk_storage_get(&arrivals, sk, NULL, 0);
+	u64 headers;
+
+	if (!u || !u->data)
+		return 0;
+	if (bytes > u->data)
+		bytes = u->data;
+	headers = u->headers * bytes / u->data;
+	u->data -= bytes;
+	u->headers -= headers;
+	return headers;
+}
+
+/* @bytes, with headers, were read by this task from a socket. */
+static __always_inline int charge_read(const struct sk_buff *skb, struct sock *sk, u64 bytes)
 {
 	struct count_net_key key = {};
-	struct task_struct *task;
-	u32 *slot, headers;
+	u32 *slot;
 
 	key.space = sk->__sk_common.skc_net.net->ns.inum;
 	key.ifindex = skb->skb_iif;
 	slot = bpf_map_lookup_elem(&interfaces, &key);
 	if (!slot || !*slot)
 		return 0;
-	headers = headers_of(skb);
-	if (!segment || segment > bytes)
-		bytes += headers;
-	else
-		bytes += bytes * headers / segment;
-	task = bpf_get_current_task_btf();
-	add_current(task, *slot, 0, bytes);
+	add_current(bpf_get_current_task_btf(), *slot, 0, bytes);
 	return add_own(*slot, 0, bytes);
 }
 
@@ -818,8 +875,6 @@ SEC("tp_btf/skb_copy_datagram_iovec")
 int BPF_PROG(count_read, const struct sk_buff *skb, int len)
 {
 	struct sock *sk = skb->sk;
-	struct skb_shared_info *shared;
-	u32 segment;
 	u16 family;
 
 	if (!sk || len <= 0)
@@ -827,30 +882,23 @@ int BPF_PROG(count_read, const struct sk_buff *skb, int len)
 	family = sk->__sk_common.skc_family;
 	if ((family != FAMILY_INET && family != FAMILY_INET6) || sk->sk_protocol == PROTOCOL_UDP)
 		return 0;
-	if (sk->sk_protocol != PROTOCOL_TCP)
-		return charge_read(skb, sk, len, 0);
-	shared = shared_of(skb);
-	segment = BPF_CORE_READ(shared, gso_size);
-	/* The device has put them together, or its other end never cut them: one header came. */
-	if (segment && !BPF_CORE_READ(shared, gso_segs))
-		segment = skb->len;
-	/* Segments that TCP has put together itself */
-	if (!segment)
-		segment = BPF_CORE_READ((struct inet_connection_sock *)sk, icsk_ack.rcv_mss);
-	/* Of one that is shorter, all is in it. */
-	if (!segment || segment > skb->len)
-		segment = skb->len;
-	return charge_read(skb, sk, len, segment);
+	if (sk->sk_protocol == PROTOCOL_TCP)
+		return charge_read(skb, sk, len + headers_read(sk, len));
+	return charge_read(skb, sk, len + headers_of(skb));
 }
 
 /* UDP, when a datagram is done with. It was moved as a whole, however much was read of it. */
 SEC("fentry/skb_consume_udp")
 int BPF_PROG(count_udp, struct sock *sk, struct sk_buff *skb, int len)
 {
-	struct skb_shared_info *shared = shared_of(skb);
+	const u32 segment = BPF_CORE_READ(shared_of(skb), gso_size);
+	const u64 bytes = skb->len, headers = headers_of(skb);
 
 	/* It was only peeked at. */
 	if (len < 0)
 		return 0;
-	return charge_read(skb, sk, skb->len, BPF_CORE_READ(shared, gso_size));
+	/* Several that were put together had a header each. */
+	if (segment && segment < bytes)
+		return charge_read(skb, sk, bytes + headers * bytes / segment);
+	return charge_read(skb, sk, bytes + headers);
 }

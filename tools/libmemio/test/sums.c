@@ -178,7 +178,7 @@ static void random_rows(void)
 /* What was moved has the price of its time, whatever becomes of the group. */
 static void prices(void)
 {
-	const struct mio_price dear = { 1, 1, 0, 0.5 }, cheap = { 1, 0.25, 0.1, 0.1 };
+	const struct mio_price dear = { 1, 1, 0, 0.5, 0 }, cheap = { 1, 0.25, 0.1, 0.1, 0.2 };
 	const struct mio_price none = { 0 };
 	struct sums *s = sums_new();
 	const int disk = sums_device(s, "0000:00:03.0");
@@ -200,13 +200,16 @@ static void prices(void)
 		sums_moved(s, &to, &from);
 		same("moved since the last snapshot", to, 100);
 		same("... from", from, 1000);
+		sums_claimed(s, &to, &from);
+		same("claimed by groups", to, i < 3 ? 100 : 0);
+		same("... from", from, i < 3 ? 1000 : 0);
 		check(sums_end(s, i == 0 ? &dear : i == 1 ? &cheap : i == 2 ? &none : &dear),
 		      "a snapshot");
 	}
 	/* 100 + 25 + 100 (0.1 of 1000), and the 100 and 1000 that have none */
 	same("a group", sums_group_stat(s, 10, MEMIO_TREE, &stat), 0);
 	same("read", get(&stat, "total", MEMIO_MEM_READ), 100 + 25 + 100 + 100);
-	same("written", get(&stat, "total", MEMIO_MEM_WRITE), 500 + 100 + 1000);
+	same("written", get(&stat, "total", MEMIO_MEM_WRITE), 500 + 100 + 20 + 1000);
 	same("without a price", get(&stat, "total", MEMIO_UNPRICED_TO), 100);
 	same("... from", get(&stat, "total", MEMIO_UNPRICED_FROM), 1000);
 	same("the root", sums_group_stat(s, SUMS_ROOT, MEMIO_TREE, &stat), 0);
@@ -225,6 +228,80 @@ static void prices(void)
 	sums_free(s);
 }
 
+/* Descriptors and completions are paid by the bytes that they are there for. */
+static void along(void)
+{
+	const struct mio_moved none = { .last_read = 0.5, .last_write = 0.75 };
+	struct mio_moved to, from;
+	struct mio_price p;
+
+	/* A datagram of 1000 bytes to a device, with 100 more, and 40 from it */
+	to = (struct mio_moved) { .bytes = 1100, .read = 1100, .accounted = 1000 };
+	from = (struct mio_moved) { .bytes = 40, .read = 10, .write = 20 };
+	p = mio_price_of(&to, &from);
+	same("read for 1000 bytes to", 1000 * p.to_read + 0.5, 1100 + 10);
+	same("written for them", 1000 * p.to_write + 0.5, 20);
+	/* A request of 4000 bytes from a device, with a command of 64 */
+	to = (struct mio_moved) { .bytes = 64, .read = 64 };
+	from = (struct mio_moved) { .bytes = 4000, .read = 1000, .write = 2000,
+			.accounted = 4000, .claimed = 4000 };
+	p = mio_price_of(&to, &from);
+	same("read for 4000 bytes from", 4000 * p.from_read + 0.5, 1000 + 64);
+	same("written for them", 4000 * p.from_write + 0.5, 2000);
+	/* As much that nobody accounts */
+	from.bytes = 8000;
+	p = mio_price_of(&none, &from);
+	same("a third more at most", 3000 * p.from_write + 0.5, 1000);
+	/* Packets of before are read now, at the price of then */
+	from = (struct mio_moved) { .bytes = 1000, .write = 100, .accounted = 1000,
+			.claimed = 3000, .last_write = 0.75 };
+	p = mio_price_of(&none, &from);
+	same("read late", 3000 * p.from_write + 0.5, 100 + 1500);
+	p = mio_price_of(&none, &none);
+	check(p.known && p.to_read == 0.5 && p.from_write == 0.75, "of no bytes");
+}
+
+/* A request that the device moves in the next window is paid once, at its own price. */
+static void ahead(void)
+{
+	struct mio_moved to = { .bytes = 600, .read = 300, .accounted = 1000, .last_read = 0.5 };
+	const struct mio_moved none = { 0 };
+	struct mio_ahead a = { 0 };
+	double paid;
+
+	mio_settle(&to, &a);
+	same("accounted before it moved", a.bytes, 400);
+	paid = 1000 * mio_price_of(&to, &none).to_read;
+	same("... at the price of before", paid + 0.5, 300 + 200);
+	/* The 400 cost more than they were charged, and 10 are descriptors. */
+	to = (struct mio_moved) { .bytes = 810, .read = 405, .accounted = 400, .last_read = 0.5 };
+	mio_settle(&to, &a);
+	same("... and moved", a.bytes, 0);
+	paid += 400 * mio_price_of(&to, &none).to_read;
+	same("all that was moved is paid, once", paid + 0.5, 300 + 405);
+
+	/* 1000 were charged 100, and cost 900, of which the 10 that come with them can't pay all. */
+	a = (struct mio_ahead) { .bytes = 1000, .read = 100 };
+	to = (struct mio_moved) { .bytes = 1010, .read = 900, .accounted = 10 };
+	mio_settle(&to, &a);
+	same("no byte costs more than itself", 1000 * mio_price_of(&to, &none).to_read + 0.5, 1000);
+	to = (struct mio_moved) { .bytes = 1000, .accounted = 1000 };
+	mio_settle(&to, &a);
+	same("... the next pay", 1000 * mio_price_of(&to, &none).to_read + 0.5, 790);
+	/* 1000 were charged 900, and cost 100. */
+	a = (struct mio_ahead) { .bytes = 1000, .read = 900 };
+	to = (struct mio_moved) { .bytes = 1400, .read = 500, .accounted = 400 };
+	mio_settle(&to, &a);
+	same("nobody pays less than nothing", 1000 * mio_price_of(&to, &none).to_read + 0.5, 0);
+	to = (struct mio_moved) { .bytes = 1000, .read = 700, .accounted = 1000 };
+	mio_settle(&to, &a);
+	same("... the next pay less", 1000 * mio_price_of(&to, &none).to_read + 0.5, 300);
+
+	to = (struct mio_moved) { .accounted = 1ull << 40 };
+	mio_settle(&to, &a);
+	same("what never moves is forgotten", a.bytes, 0);
+}
+
 int main(void)
 {
 	struct sums *s = sums_new();
@@ -235,5 +312,7 @@ int main(void)
 	sums_free(s);
 	random_rows();
 	prices();
+	along();
+	ahead();
 	return failed > 0;
 }
