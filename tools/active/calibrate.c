@@ -406,9 +406,10 @@ static bool calibrate_by(const struct active *a, struct calibration *c, bool cou
 	pin_to_cpu(a->at.command[0]);
 	c->counters = counters;
 	probes = distributions(a) * (a->quick ? 1 : sizeof(some) / sizeof(*some));
-	progress_begin(&p, !c->counters + (c->storage + 1) * probes + 1 + c->bandwidth +
-		       (c->bandwidth ? least(c->storage, cores - 1) : 0) +
-		       (c->storage ? least(c->bandwidth, cores - 1) + 1 : 0), a->quiet, a->verbose);
+	progress_begin_long(&p, !c->counters + (c->storage + 1) * probes + 1 + c->bandwidth +
+			    (c->bandwidth ? least(c->storage, cores - 1) : 0) +
+			    (c->storage ? least(c->bandwidth, cores - 1) + 1 : 0), a->quiet,
+			    a->verbose);
 	if (!c->counters) {
 		t = &times;
 		progress(&p, "reads of the cache and of memory alone");
@@ -609,7 +610,7 @@ int probe_all(const struct active *a)
 
 	pin_to_cpu(a->at.command[0]);
 	by_time = !counters_here(a);
-	progress_begin(&p, by_time + sizes * distributions(a), a->quiet, a->verbose);
+	progress_begin_long(&p, by_time + sizes * distributions(a), a->quiet, a->verbose);
 	if (by_time) {
 		t = &times;
 		progress(&p, "reads of the cache and of memory alone");

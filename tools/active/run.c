@@ -498,7 +498,7 @@ static bool run_grid(const struct active *a, struct run *r, char **command)
 		return false;
 	}
 	grid(a, r, todo);
-	progress_begin(&p, n + !!n, a->quiet, a->verbose);
+	progress_begin_long(&p, n + !!n, a->quiet, a->verbose);
 	if (n) {
 		progress(&p, "once before, not counted");
 		good = warm_up(a, r, command);

@@ -545,7 +545,7 @@ bool measure(const struct cit *cit, const struct family *family, const struct ev
 		if (!pin_to_counters(&here))
 			return false;
 	}
-	progress_begin(&said, family->probes, cit->quiet, false);
+	progress_begin_long(&said, family->probes, cit->quiet, false);
 	for (p = 0; p < family->probes; p++) {
 		struct probe *probe = &family->probe[p];
 		bool good;

@@ -245,7 +245,7 @@ bool measure_patterns(struct guarantee *g)
 	bool good = prepare(g, &all);
 	unsigned int p;
 
-	progress_begin(&said, PATTERNS, g->quiet, false);
+	progress_begin_long(&said, PATTERNS, g->quiet, false);
 	for (p = 0; p < PATTERNS && good; p++) {
 		progress(&said, "%s", patterns[p].about);
 		good = measure_one(g, &all, p);

@@ -83,18 +83,24 @@ static void *tick(void *arg)
 void progress_begin(struct progress *p, unsigned int all, bool quiet, bool verbose)
 {
 	pthread_condattr_t attr;
-	sigset_t every, was;
 
 	*p = (struct progress) {
 		.all = all, .quiet = quiet, .verbose = verbose, .begin_s = now_s(),
 	};
-	if (quiet)
-		return;
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&p->end, &attr);
 	pthread_condattr_destroy(&attr);
 	pthread_mutex_init(&p->lock, NULL);
+}
+
+void progress_begin_long(struct progress *p, unsigned int all, bool quiet, bool verbose)
+{
+	sigset_t every, was;
+
+	progress_begin(p, all, quiet, verbose);
+	if (quiet)
+		return;
 	/* Signals are for the thread that works. */
 	sigfillset(&every);
 	pthread_sigmask(SIG_SETMASK, &every, &was);
@@ -121,8 +127,6 @@ void progress(struct progress *p, const char *format, ...)
 
 void progress_end(struct progress *p)
 {
-	if (p->quiet)
-		return;
 	pthread_mutex_lock(&p->lock);
 	p->ending = true;
 	pthread_cond_signal(&p->end);

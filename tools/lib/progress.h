@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What goes on, on standard error, with the time that is left: on a terminal one line that
- * changes; elsewhere a line now and then, the first after two seconds; or each step. A step that
- * takes long is told of while it lasts, by a thread that sleeps otherwise.
+ * changes; elsewhere a line now and then, the first after two seconds; or each step
  */
 #ifndef MEMIO_PROGRESS_H
 #define MEMIO_PROGRESS_H
@@ -30,8 +29,13 @@ struct progress {
 	bool ticks, ending;
 };
 
-/* progress_begin: until progress_end(), @p stays where it is. Its thread runs where this one may. */
 void progress_begin(struct progress *p, unsigned int all, bool quiet, bool verbose);
+/*
+ * progress_begin_long: steps may take long, and are told of while they last, by a thread that sleeps
+ * otherwise, and runs where this one may. Until progress_end(), @p stays where it is. With a
+ * second thread, the C library locks: this is not for what counts its own instructions.
+ */
+void progress_begin_long(struct progress *p, unsigned int all, bool quiet, bool verbose);
 /* progress: before a step that is described like printf does */
 void progress(struct progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void progress_end(struct progress *p);

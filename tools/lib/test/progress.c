@@ -27,15 +27,15 @@ int main(void)
 	if (pipe(ends) || dup2(ends[1], STDERR_FILENO) < 0)
 		return 1;
 	said = fdopen(ends[0], "r");
-	progress_begin(&p, 3, false, false);
+	progress_begin_long(&p, 3, false, false);
 	progress(&p, "a step, %s", "first");
 	good = says("1 of 3: a step, first\n");
 	printf("%sok 1 - a step that lasts is told of\n", good ? "" : "not ");
 	progress_end(&p);
-	progress_begin(&p, 1, true, false);
+	progress_begin_long(&p, 1, true, false);
 	progress(&p, "quiet");
 	progress_end(&p);
-	progress_begin(&p, 1, false, false);
+	progress_begin_long(&p, 1, false, false);
 	progress_end(&p);
 	fprintf(stderr, "end\n");
 	good = says("end\n");
