@@ -63,6 +63,7 @@ static void *tick(void *arg)
 	struct timespec t;
 	double next;
 
+	pthread_setname_np(pthread_self(), "progress");
 	pthread_mutex_lock(&p->lock);
 	while (!p->ending) {
 		next = next_s(p);
