@@ -296,8 +296,8 @@ bool mio_prices_window(struct mio_prices *p, struct mio_moved *to, struct mio_mo
 	ratios.from_read = ratio_of(cost.from_read, from->bytes);
 	ratios.from_write = ratio_of(cost.from_write, from->bytes);
 	memio_lasting_window(&p->lasting, &ratios, all_to, all_from);
-	mio_settle(to, &p->ahead_to);
-	mio_settle(from, &p->ahead_from);
+	mio_settle(to, &p->ahead_to, to->accounted + from->accounted);
+	mio_settle(from, &p->ahead_from, to->accounted + from->accounted);
 	return true;
 }
 

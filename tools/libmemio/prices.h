@@ -43,13 +43,15 @@ struct mio_moved {
 #define MIO_AHEAD_MOST	(32ull << 20)
 
 /**
- * struct mio_ahead - what was accounted and had not moved yet; all zeroes at first
- * @bytes:	so many
+ * struct mio_ahead - what one window has of another's; all zeroes at first
+ * @bytes:	so many were accounted and had not moved yet
  * @read, @write: memory bytes that were charged for them, at the price of before; below 0: what they
  *		cost beyond that, and nobody has been charged
+ * @behind:	so many moved in the last window and were charged along with others: packets that
+ *		the stack had not seen yet, or descriptors
  */
 struct mio_ahead {
-	uint64_t bytes;
+	uint64_t bytes, behind;
 	double read, write;
 };
 
@@ -66,17 +68,18 @@ static inline uint64_t mio_settled(double cost, uint64_t bytes, double *charged)
  * mio_settle - leave out what was accounted, and charged, in earlier windows
  * @m:		what moved in this one; it becomes less
  * @a:		what is remembered
+ * @both:	bytes that were accounted in it, in both directions
  *
  * So each byte that moves is charged once, at its own price: 100 bytes that were charged as 50
  * memory bytes, and cost 80, leave 30 for the bytes that come with them. Those are mostly of the
  * same load.
  */
-static inline void mio_settle(struct mio_moved *m, struct mio_ahead *a)
+static inline void mio_settle(struct mio_moved *m, struct mio_ahead *a, uint64_t both)
 {
-	const uint64_t paid = a->bytes < m->bytes ? a->bytes : m->bytes;
+	uint64_t paid = a->bytes < m->bytes ? a->bytes : m->bytes;
 	const double part = a->bytes ? (double)paid / a->bytes : 1;
 	const double read = a->read * part, write = a->write * part;
-	double more;
+	uint64_t more;
 
 	a->bytes -= paid;
 	m->bytes -= paid;
@@ -86,10 +89,16 @@ static inline void mio_settle(struct mio_moved *m, struct mio_ahead *a)
 	m->write = mio_settled(m->write - write, m->bytes, &a->write);
 	if (m->accounted > m->bytes) {
 		more = m->accounted - m->bytes;
+		/* These moved in the window before, and were paid by others. */
+		paid = more < a->behind ? more : a->behind;
+		m->bytes += paid;
+		more -= paid;
 		a->bytes += more;
 		a->read += more * m->last_read;
 		a->write += more * m->last_write;
 	}
+	more = m->bytes > m->accounted ? m->bytes - m->accounted : 0;
+	a->behind = more < both * MIO_ALONG_MOST ? more : both * MIO_ALONG_MOST;
 	/* What never moves, as a request that failed, is forgotten. */
 	if (a->bytes > MIO_AHEAD_MOST)
 		*a = (struct mio_ahead) { 0 };

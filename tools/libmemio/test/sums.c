@@ -269,13 +269,13 @@ static void ahead(void)
 	struct mio_ahead a = { 0 };
 	double paid;
 
-	mio_settle(&to, &a);
+	mio_settle(&to, &a, to.accounted);
 	same("accounted before it moved", a.bytes, 400);
 	paid = 1000 * mio_price_of(&to, &none).to_read;
 	same("... at the price of before", paid + 0.5, 300 + 200);
 	/* The 400 cost more than they were charged, and 10 are descriptors. */
 	to = (struct mio_moved) { .bytes = 810, .read = 405, .accounted = 400, .last_read = 0.5 };
-	mio_settle(&to, &a);
+	mio_settle(&to, &a, to.accounted);
 	same("... and moved", a.bytes, 0);
 	paid += 400 * mio_price_of(&to, &none).to_read;
 	same("all that was moved is paid, once", paid + 0.5, 300 + 405);
@@ -283,22 +283,32 @@ static void ahead(void)
 	/* 1000 were charged 100, and cost 900, of which the 10 that come with them can't pay all. */
 	a = (struct mio_ahead) { .bytes = 1000, .read = 100 };
 	to = (struct mio_moved) { .bytes = 1010, .read = 900, .accounted = 10 };
-	mio_settle(&to, &a);
+	mio_settle(&to, &a, to.accounted);
 	same("no byte costs more than itself", 1000 * mio_price_of(&to, &none).to_read + 0.5, 1000);
 	to = (struct mio_moved) { .bytes = 1000, .accounted = 1000 };
-	mio_settle(&to, &a);
+	mio_settle(&to, &a, to.accounted);
 	same("... the next pay", 1000 * mio_price_of(&to, &none).to_read + 0.5, 790);
 	/* 1000 were charged 900, and cost 100. */
 	a = (struct mio_ahead) { .bytes = 1000, .read = 900 };
 	to = (struct mio_moved) { .bytes = 1400, .read = 500, .accounted = 400 };
-	mio_settle(&to, &a);
+	mio_settle(&to, &a, to.accounted);
 	same("nobody pays less than nothing", 1000 * mio_price_of(&to, &none).to_read + 0.5, 0);
 	to = (struct mio_moved) { .bytes = 1000, .read = 700, .accounted = 1000 };
-	mio_settle(&to, &a);
+	mio_settle(&to, &a, to.accounted);
 	same("... the next pay less", 1000 * mio_price_of(&to, &none).to_read + 0.5, 300);
 
+	/* 100 packets' bytes came in the window before the one in which the stack saw them. */
+	a = (struct mio_ahead) { 0 };
+	to = (struct mio_moved) { .bytes = 1100, .write = 1100, .accounted = 1000, .last_write = 1 };
+	mio_settle(&to, &a, to.accounted);
+	paid = 1000 * mio_price_of(&none, &to).from_write;
+	to = (struct mio_moved) { .bytes = 1000, .write = 1000, .accounted = 1100, .last_write = 1 };
+	mio_settle(&to, &a, to.accounted);
+	paid += 1100 * mio_price_of(&none, &to).from_write;
+	same("packets that are seen late are paid once", paid + 0.5, 2100);
+
 	to = (struct mio_moved) { .accounted = 1ull << 40 };
-	mio_settle(&to, &a);
+	mio_settle(&to, &a, to.accounted);
 	same("what never moves is forgotten", a.bytes, 0);
 }
 
