@@ -27,7 +27,7 @@ def median: sort | length as $n
 	| if $n % 2 == 1 then .[($n - 1) / 2] else (.[$n / 2 - 1] + .[$n / 2]) / 2 end;
 def figure($benchmark; $name): .benchmarks[$benchmark].figures[$name]?
 	| if . == null or length == 0 then null else median end;
-def percent: (. * 100 | round / 100) | "\(if . > 0 then "+" else "" end)\(.) %";
+def percent: (. * 100 | round / 100 | if . == 0 then 0 else . end) | "\(if . > 0 then "+" else "" end)\(.) %";
 
 # [column, kernel, phase, the stock kernel's phase]
 def columns: [["off", "off", "plain", "plain"], ["on", "on", "plain", "plain"], ["io", "on", "io", "io"],
