@@ -31,8 +31,8 @@ struct progress {
 
 void progress_begin(struct progress *p, unsigned int all, bool quiet, bool verbose);
 /*
- * progress_begin_long: steps may take long, and are told of while they last, by a thread that sleeps
- * otherwise, and runs where this one may. Until progress_end(), @p stays where it is. With a
+ * progress_begin_long: steps may take long, and are told of while they last, by a thread that
+ * sleeps otherwise, and runs where this one may. Until progress_end(), @p stays where it is. With a
  * second thread, the C library locks: this is not for what counts its own instructions.
  */
 void progress_begin_long(struct progress *p, unsigned int all, bool quiet, bool verbose);

@@ -45,8 +45,8 @@ struct mio_moved {
 /**
  * struct mio_ahead - what one window has of another's; all zeroes at first
  * @bytes:	so many were accounted and had not moved yet
- * @read, @write: memory bytes that were charged for them, at the price of before; below 0: what they
- *		cost beyond that, and nobody has been charged
+ * @read, @write: memory bytes that were charged for them, at the price of before; below 0: what
+ *		they cost beyond that, and nobody has been charged
  * @behind:	so many moved in the last window and were charged along with others: packets that
  *		the stack had not seen yet, or descriptors
  */
@@ -131,8 +131,8 @@ static inline double mio_along(const struct mio_moved *m, uint64_t cost, uint64_
  * mio_price_of - the prices of the bytes that were accounted in a window
  * @to, @from:	what devices moved
  *
- * Descriptors, completions and the rest of a packet's last line are not accounted, and no packet and
- * no request is without. A datagram of 1442 bytes to a device has some 62 bytes more in this
+ * Descriptors, completions and the rest of a packet's last line are not accounted, and no packet
+ * and no request is without. A datagram of 1442 bytes to a device has some 62 bytes more in this
  * direction, and 16 in the other. A read of 4 KiB from a disk takes a command of 64 bytes.
  * So the bytes pay for them, up to a third of what they are themselves: beyond that, a device does
  * something that nobody accounts, and its lines are nobody's. Where less than that moved besides,

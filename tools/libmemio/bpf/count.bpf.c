@@ -837,8 +837,8 @@ int BPF_PROG(count_arrival6, struct sock *sk, struct sk_buff *skb)
 }
 
 /*
- * The headers of @bytes that are read from a connection. What came twice, and is never read, stays in
- * the sum, where its headers are in proportion to its data, too.
+ * The headers of @bytes that are read from a connection. What came twice, and is never read, stays
+ * in the sum, where its headers are in proportion to its data, too.
  */
 static __always_inline u64 headers_read(struct sock *sk, u64 bytes)
 {

@@ -280,7 +280,7 @@ static void ahead(void)
 	paid += 400 * mio_price_of(&to, &none).to_read;
 	same("all that was moved is paid, once", paid + 0.5, 300 + 405);
 
-	/* 1000 were charged 100, and cost 900, of which the 10 that come with them can't pay all. */
+	/* 1000 were charged 100, and cost 900: the 10 that come with them can't pay all of it. */
 	a = (struct mio_ahead) { .bytes = 1000, .read = 100 };
 	to = (struct mio_moved) { .bytes = 1010, .read = 900, .accounted = 10 };
 	mio_settle(&to, &a, to.accounted);
@@ -299,10 +299,12 @@ static void ahead(void)
 
 	/* 100 packets' bytes came in the window before the one in which the stack saw them. */
 	a = (struct mio_ahead) { 0 };
-	to = (struct mio_moved) { .bytes = 1100, .write = 1100, .accounted = 1000, .last_write = 1 };
+	to = (struct mio_moved) { .bytes = 1100, .write = 1100, .accounted = 1000,
+			.last_write = 1 };
 	mio_settle(&to, &a, to.accounted);
 	paid = 1000 * mio_price_of(&none, &to).from_write;
-	to = (struct mio_moved) { .bytes = 1000, .write = 1000, .accounted = 1100, .last_write = 1 };
+	to = (struct mio_moved) { .bytes = 1000, .write = 1000, .accounted = 1100,
+			.last_write = 1 };
 	mio_settle(&to, &a, to.accounted);
 	paid += 1100 * mio_price_of(&none, &to).from_write;
 	same("packets that are seen late are paid once", paid + 0.5, 2100);
