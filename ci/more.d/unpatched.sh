@@ -43,7 +43,11 @@ cases_in() {
 	[ "$status" = 0 ] || diag "$(tail -n 20 "$tmp/.err")"
 	[ "$status" = 0 ] || return 0
 	[ "$name" = patched ] || cost_in "$dir/cost" "$@"
-	"$memio_top/ci/more.d/unpatched-figures" "$dir" >"$dir/figures.json"
+	# Without them, all would be 0, and alike.
+	run "$memio_top/ci/more.d/unpatched-figures" "$dir"
+	is "its figures are there" "$status $(jq '.cases | length' <<<"$out")" "0 ${#cases[@]}"
+	[ "$status" = 0 ] || diag "$err"
+	printf '%s\n' "$out" >"$dir/figures.json"
 	mkdir -p "$memio_top/build/more/unpatched"
 	cp "$dir/figures.json" "$memio_top/build/more/unpatched/$name.json"
 }

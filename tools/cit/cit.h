@@ -59,6 +59,8 @@ struct events {
  */
 int events_add(struct events *events, const char *name);
 void events_free(struct events *events);
+/* read_pmu: the first line of a file of a PMU in sysfs, for free(), or NULL */
+char *read_pmu(const char *pmu, const char *file);
 /* events_list: print those that match, or all; a STATUS_: NEGATIVE if there are none */
 int events_list(FILE *to, const char *pattern, bool json);
 

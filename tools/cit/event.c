@@ -44,8 +44,7 @@ static bool ready(void)
 	return state > 0;
 }
 
-/* The first line of a file of a PMU, or NULL */
-static char *read_pmu(const char *pmu, const char *file)
+char *read_pmu(const char *pmu, const char *file)
 {
 	char path[512];
 	char *line = NULL;

@@ -536,6 +536,7 @@ bool measure(const struct cit *cit, const struct family *family, const struct ev
 	struct cit here = *cit;
 	struct progress said;
 	size_t p, ran = 0;
+	bool good = true;
 
 	memset(result, 0, events->n * sizeof(*result));
 	here.at = cit->cpu;
@@ -546,9 +547,8 @@ bool measure(const struct cit *cit, const struct family *family, const struct ev
 			return false;
 	}
 	progress_begin_long(&said, family->probes, cit->quiet, false);
-	for (p = 0; p < family->probes; p++) {
+	for (p = 0; p < family->probes && good; p++) {
 		struct probe *probe = &family->probe[p];
-		bool good;
 
 		if (probe->setup && !probe->setup(probe, &here))
 			continue;
@@ -556,12 +556,13 @@ bool measure(const struct cit *cit, const struct family *family, const struct ev
 		good = measure_probe(&here, family, p, events, result);
 		if (probe->teardown)
 			probe->teardown(probe);
-		if (!good)
-			return false;
 		ran++;
 	}
-	pin_to_cpu(cit->cpu);
+	/* Its thread looks at what is on this stack. */
 	progress_end(&said);
+	if (!good)
+		return false;
+	pin_to_cpu(cit->cpu);
 	if (!ran)
 		complain("none of the kernels of '%s' can run here", family->name);
 	return ran;

@@ -9,6 +9,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <hwloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,15 @@
 #define PMU		"uncore_imc"
 #define COUNTERS_MOST	1024
 
+/* As perf_event_open(2) reads them */
+struct counts {
+	uint64_t n, enabled, running;
+};
+
 struct counter {
 	int fd;
 	bool write;
+	struct counts last;
 };
 
 struct controllers {
@@ -34,56 +41,48 @@ struct controllers {
 	int error;
 };
 
-static bool file_of(const char *pmu, const char *file, char *text, size_t size)
+static void open_counter(struct controllers *c, struct perf_event_attr *attr, int cpu, bool write)
 {
-	char path[512];
-	bool good;
-	FILE *f;
+	const int fd = c->n < COUNTERS_MOST ? perf_open(attr, -1, cpu, -1) : -1;
 
-	snprintf(path, sizeof(path), PMUS "/%s/%s", pmu, file);
-	f = fopen(path, "re");
-	good = f && fgets(text, size, f);
-	if (f)
-		fclose(f);
-	return good;
+	if (fd >= 0)
+		c->counter[c->n++] = (struct counter) { .fd = fd, .write = write };
+	else if (c->n == COUNTERS_MOST)
+		c->error = E2BIG;
+	else if (errno != ENODEV)	/* A package may lack the channel. */
+		c->error = errno;
 }
 
-/* One event of a PMU, on a CPU of each package: "0,18" */
+/* One event of a PMU, on a CPU of each package */
 static void open_event(struct controllers *c, const char *pmu, const char *event, bool write)
 {
+	char *type = read_pmu(pmu, "type"), *mask = read_pmu(pmu, "cpumask");
+	hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
 	struct events events = { 0 };
-	struct perf_event_attr attr = { .size = sizeof(attr), .read_format =
-			PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING };
-	char name[600], text[256], *at, *end;
+	struct perf_event_attr attr;
+	char name[600];
+	int cpu;
 
 	snprintf(name, sizeof(name), "%s/%s/", pmu, event);
-	if (events_add(&events, name) == STATUS_OK) {
-		attr.config = events.e->attr.config;
-		attr.config1 = events.e->attr.config1;
-		attr.config2 = events.e->attr.config2;
+	if (type && mask && cpus && !hwloc_bitmap_list_sscanf(cpus, mask) &&
+	    events_add(&events, name) == STATUS_OK) {
+		attr = (struct perf_event_attr) {
+			.size = sizeof(attr), .type = atoi(type),
+			.config = events.e->attr.config, .config1 = events.e->attr.config1,
+			.config2 = events.e->attr.config2,
+			.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
+				       PERF_FORMAT_TOTAL_TIME_RUNNING,
+		};
+		hwloc_bitmap_foreach_begin(cpu, cpus)
+			open_counter(c, &attr, cpu, write);
+		hwloc_bitmap_foreach_end();
 	} else {
 		c->error = EINVAL;
 	}
 	events_free(&events);
-	if (c->error || !file_of(pmu, "type", text, sizeof(text)))
-		return;
-	attr.type = atoi(text);
-	if (!file_of(pmu, "cpumask", text, sizeof(text)))
-		return;
-	for (at = text; c->n < COUNTERS_MOST; at = end + 1) {
-		const long cpu = strtol(at, &end, 10);
-		struct counter *one = &c->counter[c->n];
-
-		if (end == at)
-			break;
-		*one = (struct counter) { .fd = perf_open(&attr, -1, cpu, -1), .write = write };
-		if (one->fd >= 0)
-			c->n++;
-		else if (errno != ENODEV)	/* A package may lack the channel. */
-			c->error = errno;
-		if (*end != ',')
-			break;
-	}
+	hwloc_bitmap_free(cpus);
+	free(type);
+	free(mask);
 }
 
 static void open_pmu(struct controllers *c, const char *pmu)
@@ -141,25 +140,35 @@ struct controllers *controllers_open(char *why, size_t size)
 	return NULL;
 }
 
+/* What one has counted since it was read last; false: others had it all that time */
+static bool grew(struct counter *c, uint64_t *n)
+{
+	struct counts now;
+	uint64_t enabled, running;
+
+	*n = 0;
+	if (read(c->fd, &now, sizeof(now)) != sizeof(now))
+		return false;
+	*n = now.n - c->last.n;
+	enabled = now.enabled - c->last.enabled;
+	running = now.running - c->last.running;
+	c->last = now;
+	/* Others had it for a part of the time, as in perf's own figures. */
+	if (running && running < enabled)
+		*n *= (double)enabled / running;
+	return running || !enabled;
+}
+
 bool controllers_read(struct controllers *c, uint64_t *read_bytes, uint64_t *write_bytes)
 {
-	struct { uint64_t count, enabled, running; } now;
+	uint64_t lines;
 	bool ran = true;
 	size_t i;
 
 	*read_bytes = *write_bytes = 0;
 	for (i = 0; i < c->n; i++) {
-		uint64_t *sum = c->counter[i].write ? write_bytes : read_bytes;
-
-		if (read(c->counter[i].fd, &now, sizeof(now)) != sizeof(now) ||
-		    (now.enabled && !now.running)) {
-			ran = false;
-			continue;
-		}
-		/* Others had the counter for a part of the time, as in perf's own figures. */
-		if (now.running < now.enabled)
-			now.count *= (double)now.enabled / now.running;
-		*sum += now.count * LINE_BYTES;
+		ran &= grew(&c->counter[i], &lines);
+		*(c->counter[i].write ? write_bytes : read_bytes) += lines * LINE_BYTES;
 	}
 	return ran;
 }

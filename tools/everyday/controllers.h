@@ -17,7 +17,10 @@ struct controllers;
  * not count, and @why says so
  */
 struct controllers *controllers_open(char *why, size_t size);
-/* controllers_read: bytes since it began; false: others had a counter all that time */
+/*
+ * controllers_read: bytes since the last call, or since counting began; false: others had a counter
+ * all that time, and the bytes are too few
+ */
 bool controllers_read(struct controllers *c, uint64_t *read, uint64_t *write);
 void controllers_close(struct controllers *c);
 

@@ -589,8 +589,8 @@ static void say_over(struct doctor *d, const struct watch_way *way, const char *
 
 	say(d, "controllers", WRONG, "too-much",
 	    "please send the report of 'memio doctor --watch 60 --report FILE' to memio's authors",
-	    "memio says that %s were %s, and the memory controllers counted %s",
-	    bytes_text(way->least, least), what, bytes_text(way->controllers, counted));
+	    "memio says that %s or more were %s, and the memory controllers counted %s",
+	    bytes_text(way->beside_least, least), what, bytes_text(way->controllers, counted));
 }
 
 static void controllers(struct doctor *d)
@@ -613,9 +613,10 @@ static void controllers(struct doctor *d)
 	if (w->counted && !watch_over(&w->read) && !watch_over(&w->write))
 		say(d, "controllers", GOOD, "agree", "",
 		    "in %u seconds the memory controllers counted %s read and %s written, of which memio explains %s and %s",
-		    w->seconds, bytes_text(w->read.controllers, text[0][0]),
+		    w->counted, bytes_text(w->read.controllers, text[0][0]),
 		    bytes_text(w->write.controllers, text[0][1]),
-		    bytes_text(w->read.bytes, text[1][0]), bytes_text(w->write.bytes, text[1][1]));
+		    bytes_text(w->read.beside, text[1][0]),
+		    bytes_text(w->write.beside, text[1][1]));
 }
 
 /* In the order in which one depends on another */

@@ -37,14 +37,17 @@ static void add(struct watch_way *way, const struct memio_line *total, enum memi
 		enum memio_field least, enum memio_field most, bool counted, uint64_t controllers)
 {
 	const uint64_t bytes = memio_get(total, field);
+	const uint64_t at_least = memio_has(total, least) ? memio_get(total, least) : bytes;
 
 	way->bytes += bytes;
-	way->least += memio_has(total, least) ? memio_get(total, least) : bytes;
+	way->least += at_least;
 	way->most += memio_has(total, most) ? memio_get(total, most) : bytes;
 	way->rates[rate_of(bytes)]++;
 	if (!counted)
 		return;
 	way->controllers += controllers;
+	way->beside += bytes;
+	way->beside_least += at_least;
 	way->controllers_rates[rate_of(controllers)]++;
 	if (controllers >= COMPARED) {
 		const uint64_t tenths = bytes * 10 / controllers;
@@ -64,14 +67,12 @@ void watch_second(struct watch *w, const struct memio_line *total, bool counted,
 	w->counted += counted;
 }
 
-unsigned int watch_over(const struct watch_way *way)
+bool watch_over(const struct watch_way *way)
 {
 	const uint64_t most = way->controllers + SLACK +
 			      way->controllers / 1000 * SLACK_PERMILLE;
 
-	if (way->least <= most)
-		return 0;
-	return way->controllers ? (way->least - way->controllers) * 1000. / way->controllers : 1000;
+	return way->beside_least > most;
 }
 
 /* A row of a histogram, if it has something */
@@ -130,24 +131,22 @@ json_t *watch_json(const struct watch *w)
 struct looks {
 	struct memio_stat then, now, moved;
 	struct memio_flat state;
-	uint64_t read, write;
 };
 
 static void look(struct memio *m, struct controllers *c, struct looks *l, struct watch *w,
 		 bool first)
 {
-	const uint64_t was_read = l->read, was_write = l->write;
 	const struct memio_pair *io;
+	uint64_t read = 0, write = 0;
 	struct memio_stat was;
 	bool ran;
 
 	memio_refresh(m);
 	if (memio_group_stat(m, "/", MEMIO_TREE, &l->now))
 		return;
-	ran = c && controllers_read(c, &l->read, &l->write);
+	ran = c && controllers_read(c, &read, &write);
 	if (!first && !memio_stat_diff(&l->then, &l->now, &l->moved)) {
-		watch_second(w, memio_stat_find(&l->moved, "total"), ran, l->read - was_read,
-			     l->write - was_write);
+		watch_second(w, memio_stat_find(&l->moved, "total"), ran, read, write);
 		if (!memio_group_state(m, "/", &l->state)) {
 			io = memio_flat_find(&l->state, "io");
 			w->valid += io && !strcmp(io->word, "ok");

@@ -13,9 +13,15 @@
 #define WATCH_RATES	24	/* below 1 MB/s, from 1, 2, 4, ... MB/s on */
 #define WATCH_SHARES	16	/* of 10 percent; in the last, 150 and more */
 
-/* struct watch_way - one direction of memory; @least, @most: by memio's bounds, or its figure */
+/**
+ * struct watch_way - one direction of memory
+ * @bytes, @least, @most: by memio, and its bounds, or its figure where there are none
+ * @controllers: by the controllers, in the seconds in which they were counted
+ * @beside, @beside_least: by memio in these seconds, and its lower bound
+ * @rates, @controllers_rates, @shares: histograms, of seconds
+ */
 struct watch_way {
-	uint64_t bytes, least, most, controllers;
+	uint64_t bytes, least, most, controllers, beside, beside_least;
 	unsigned int rates[WATCH_RATES], controllers_rates[WATCH_RATES], shares[WATCH_SHARES];
 };
 
@@ -41,10 +47,7 @@ void watch_second(struct watch *w, const struct memio_line *total, bool counted,
 		  uint64_t write);
 /* watch_json: of the report: no name is in it */
 json_t *watch_json(const struct watch *w);
-/*
- * watch_over: by how many per 1000 memio's lower bound is above the controllers' count; 0: it is
- * not
- */
-unsigned int watch_over(const struct watch_way *way);
+/* watch_over: memio's lower bound is above what the controllers counted, by more than 2 % */
+bool watch_over(const struct watch_way *way);
 
 #endif /* MEMIO_WATCH_H */

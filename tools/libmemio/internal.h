@@ -116,4 +116,7 @@ bool mio_grow(void *array, size_t n, size_t *room, size_t size);
 /* mio_word_in: whether a word stands in a text, between white space */
 bool mio_word_in(const char *text, const char *word);
 
+/* mio_cpus: of a list as "0,18" or "0-1,4", at most @most; how many they are */
+size_t mio_cpus(const char *text, int *cpu, size_t most);
+
 #endif /* MEMIO_INTERNAL_H */

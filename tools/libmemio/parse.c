@@ -555,3 +555,23 @@ int memio_limits_parse(struct memio_limits *l, const char *text, size_t length)
 	}
 	return 0;
 }
+
+size_t mio_cpus(const char *text, int *cpu, size_t most)
+{
+	size_t n = 0;
+	long at, last;
+	char *end;
+
+	for (; n < most; text = end + 1) {
+		at = last = strtol(text, &end, 10);
+		if (end == text)
+			break;
+		if (*end == '-')
+			last = strtol(end + 1, &end, 10);
+		for (; at <= last && n < most; at++)
+			cpu[n++] = at;
+		if (*end != ',')
+			break;
+	}
+	return n;
+}

@@ -34,6 +34,7 @@
 #include "../../cgroup/kernel/memio/counters_cha.c"
 #include "../../cgroup/kernel/memio/estimate.c"
 
+#include "internal.h"
 #include "prices.h"
 
 #define PACKAGES_MOST	16
@@ -85,24 +86,6 @@ static bool pmu_file(const char *boxes, unsigned int id, const char *file, char 
 	return good;
 }
 
-/* A CPU of each package, as "0,18" */
-static unsigned int cpus_of(const char *text, int cpu[PACKAGES_MOST])
-{
-	unsigned int n = 0;
-	char *end;
-
-	while (n < PACKAGES_MOST) {
-		cpu[n] = strtol(text, &end, 10);
-		if (end == text)
-			break;
-		n++;
-		if (*end != ',')
-			break;
-		text = end + 1;
-	}
-	return n;
-}
-
 /* The events of a box on a package. 0; 1: the package does not have the box; or an error */
 static int open_box(struct mio_prices *p, unsigned int nth, int type, int cpu)
 {
@@ -150,7 +133,8 @@ static int open_all(struct mio_prices *p, const char *boxes)
 		if (!pmu_file(boxes, id, "type", text, sizeof(text)))
 			continue;
 		type = atoi(text);
-		n = pmu_file(boxes, id, "cpumask", text, sizeof(text)) ? cpus_of(text, cpu) : 0;
+		n = pmu_file(boxes, id, "cpumask", text, sizeof(text)) ?
+			mio_cpus(text, cpu, PACKAGES_MOST) : 0;
 		had = false;
 		for (i = 0; i < n && p->boxes < MEMIO_BOX_IDS * PACKAGES_MOST; i++) {
 			err = open_box(p, nth, type, cpu[i]);

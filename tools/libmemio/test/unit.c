@@ -617,6 +617,20 @@ static void hostile(void)
 	memio_close(m);
 }
 
+/* Lists of CPUs, as of cpumask of a PMU */
+static void lists(void)
+{
+	int cpu[4] = { -1, -1, -1, -1 };
+
+	same("a CPU of each of two packages", mio_cpus("0,18\n", cpu, 4), 2);
+	same("... the second", cpu[1], 18);
+	same("CPUs that are neighbours", mio_cpus("0-1,4", cpu, 4), 3);
+	same("... the second", cpu[1], 1);
+	same("... the third", cpu[2], 4);
+	same("more than there is room for", mio_cpus("0-99999999999", cpu, 4), 4);
+	same("none", mio_cpus("\n", cpu, 4), 0);
+}
+
 int main(int argc, char **argv)
 {
 	char *again;
@@ -631,6 +645,7 @@ int main(int argc, char **argv)
 	heads();
 	pairs();
 	rates();
+	lists();
 	whole();
 	no_memio();
 	if (asprintf(&again, "%s/again", argv[2]) < 0)
