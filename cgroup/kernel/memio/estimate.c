@@ -96,22 +96,31 @@
  * has more than twice as many. But a line that is accounted counts, be it hot: what is left out is
  * no more than what was counted beside what was accounted, over HOT windows.
  *
- * Smoothing
+ * Lines on their way
  *
- * A price is a ratio of sums in which what is older weighs less, memory bytes and
- * lines alike: as much goes as comes in, at most an eighth, and a 64th besides. So
- * it is a mean over bytes, not over windows: a trickle after a burst leaves the
- * price as it is until the burst is accounted, and is not priced by it for ever.
- * In a window without lines nothing ages, and the price stays.
+ * A price is what the lines have cost that were counted and not accounted so far. Those that a
+ * window accounts are taken out of these sums when its price is made, memory bytes and lines alike.
+ * So a byte has the price of the windows in which its like was moved, and where nothing is on its
+ * way a price is the window's own: it follows a load that changes at once. For instance 1,000
+ * lines are counted in each window, and accounted in the next one:
  *
- * For instance lines are alike in all windows and the ratio goes from 0.5 to 1: it
- * is 0.57, 0.63, 0.68, ..., and within 1 % of 1 after 26 windows. Or there are 25,000
- * lines in each window with the ratio 1, and then 30 in each with the ratio 0: it is
- * 0.998 after 10 windows, 0.96 after 100, 0.30 after 300.
+ *	window			1	2	3	4	5	6
+ *	memory lines counted	500	500	1000	1000	1000	0
+ *	lines on their way	1000	1859	1738	1634	1545	545
+ *	price			0.5	0.5	0.79	0.92	0.97	0.91
+ *	charged			0	500	788	918	971	912
  *
- * What was charged is what was counted as long as ratios last; otherwise on the
- * average, as what a price lags behind in a step up it lags behind in the step
- * down. What this can't do is to tell the devices of a package apart: their lines
+ * This is 4,089 for 4,000. It is not exact as what nobody accounts must not stay for ever: of what
+ * was on its way before, as much goes as comes in, at most an eighth, and a 64th besides.
+ *
+ * More may be accounted than is on its way: it was when much of something else came. That has a
+ * lasting price, of sums of all lines in which what is older weighs less, in the same way. So it
+ * is a mean over bytes, not over windows: a trickle after a burst leaves it as it is until the
+ * burst is accounted, and is not priced by it for ever. In a window without lines nothing ages,
+ * and the price stays. For instance there are 25,000 lines in each window with the ratio 1, none
+ * accounted, and then 30 in each with the ratio 0: it is 0.998 after 10 windows, 0.96 after 100.
+ *
+ * What this can't do is to tell the devices of a package apart: their lines
  * are counted together and have one price in each direction. If a disk's lines
  * miss and a network card's hit, the one pays too little and the other too much.
  * The estimator "device" takes the same costs and learns from how the mix of
@@ -126,14 +135,14 @@
  * the prices of their windows; what is older than LASTING bytes is forgotten. For instance
  * 256 KiB were moved at the price 1, then 10 lines at 0, then comes a request: it is charged
  * at 0.998. A change of the load is charged too much or too little for as long as its price
- * lags behind (above), for the window that is open, and for LASTING bytes.
+ * lags behind, for the window that is open and for LASTING bytes.
  */
 
 #include "estimate.h"
 
-#define SMOOTH		8	/* windows that a price is smoothed over, if alike */
+#define SMOOTH		8	/* windows that lines weigh for, if alike */
 #define FORGET		64	/* the same, whatever they have */
-#define LATE		32	/* windows that the price of what is claimed late is taken over */
+#define LATE		8	/* windows that what is claimed late has its price of, if alike */
 #define LASTING		(256ULL << 10)	/* bytes that limits' prices are made of, or a window */
 #define HOT		64	/* windows over which boxes are compared */
 #define HOT_LEAST	64	/* hits in a box that may be chance */
@@ -371,7 +380,7 @@ static u32 rate_window(struct memio_rate *r, u64 mem, u64 all, u32 smooth)
  * @mem:	memory bytes of the window
  * @all:	bytes of all lines that devices moved in it
  *
- * See "Smoothing" and "Prices" above.
+ * See "Lines on their way" and "Prices" above.
  *
  * What comes after MEMIO_PAUSE windows without a line is likely to be another load: the
  * price stays until it comes, but the sums that it rests on weigh as one line.
@@ -383,6 +392,50 @@ static u32 rate_window(struct memio_rate *r, u64 mem, u64 all, u32 smooth)
 u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all)
 {
 	return rate_window(r, mem, all, SMOOTH);
+}
+
+/**
+ * memio_flow_window - the price of what a window has accounted
+ * @f:		what is known from the windows before
+ * @mem:	memory bytes of the window
+ * @all:	bytes of all lines that devices moved in it
+ * @io:		bytes of lines that were accounted in it
+ *
+ * See "Lines on their way" above.
+ *
+ * Context: any, one at a time for each @f.
+ * Return: as memio_rate_window().
+ */
+u32 memio_flow_window(struct memio_flow *f, u64 mem, u64 all, u64 io)
+{
+	bool paused = f->lasting.pause == MEMIO_PAUSE;
+	u32 lasting = memio_rate_window(&f->lasting, mem, all), price;
+	u64 out, paid;
+
+	if (paused) {
+		f->mem = 0;
+		f->all = 0;
+	}
+	if (f->all) {
+		out = least(all, f->all / SMOOTH) + f->all / FORGET;
+		f->mem -= mul_u64_u64_div_u64(f->mem, out, f->all);
+		f->all -= out;
+	}
+	f->mem += mem;
+	f->all += all;
+	if (!f->all)
+		return lasting;
+
+	price = f->mem / 4 >= f->all ? HIGH : least(HIGH, ratio(f->mem, f->all));
+	paid = least(io, f->all);
+	f->mem -= mul_u64_u64_div_u64(f->mem, paid, f->all);
+	f->all -= paid;
+	if (io == paid)
+		return price;
+	/* The mean of both */
+	if (price < lasting)
+		return price + mul_u64_u64_div_u64(lasting - price, io - paid, io);
+	return price - mul_u64_u64_div_u64(price - lasting, io - paid, io);
 }
 
 /*
@@ -540,6 +593,9 @@ void memio_window_cost(enum memio_estimator kind, const struct memio_seen *seen,
 /* A line that has cost a line, or nothing */
 static const struct memio_rate all = { .mem = MEMIO_LINE_BYTES, .all = MEMIO_LINE_BYTES };
 static const struct memio_rate none = { .all = MEMIO_LINE_BYTES };
+static const struct memio_flow flow_all = { .lasting = { .mem = MEMIO_LINE_BYTES,
+							  .all = MEMIO_LINE_BYTES } };
+static const struct memio_flow flow_none = { .lasting = { .all = MEMIO_LINE_BYTES } };
 
 static u32 lasting_price(struct memio_rate *r, u32 price, u64 bytes)
 {
@@ -581,7 +637,7 @@ void memio_lasting_init(struct memio_lasting *l)
  * @to:		bytes of lines that it has moved in it, to it: those that @price rests on
  * @from:	likewise, from it
  *
- * See "Limits" above. What is claimed late has a mean of its own (late_price()). Who reads
+ * See "Limits" above. What is claimed late has a mean of its own (memio_late_window()). Who reads
  * prices meanwhile may have one of before and another that is new.
  *
  * Context: any, one at a time for each @l.
@@ -679,10 +735,10 @@ void memio_estimate_init(struct memio_estimate *e, enum memio_estimator kind)
 
 	memset(e, 0, sizeof(*e));
 	e->kind = kind;
-	e->to_read = all;
-	e->to_write = none;
-	e->from_read = none;
-	e->from_write = all;
+	e->to_read = flow_all;
+	e->to_write = flow_none;
+	e->from_read = flow_none;
+	e->from_write = flow_all;
 	e->check_to = check;
 	e->check_from = check;
 }
@@ -707,35 +763,45 @@ static void check_pause(struct memio_check *c)
  */
 void memio_estimate_pause(struct memio_estimate *e)
 {
-	e->to_read.pause = MEMIO_PAUSE;
-	e->to_write.pause = MEMIO_PAUSE;
-	e->from_read.pause = MEMIO_PAUSE;
-	e->from_write.pause = MEMIO_PAUSE;
-	e->late_io = 0;
-	e->late_read = 0;
-	e->late_write = 0;
+	e->to_read.lasting.pause = MEMIO_PAUSE;
+	e->to_write.lasting.pause = MEMIO_PAUSE;
+	e->from_read.lasting.pause = MEMIO_PAUSE;
+	e->from_write.lasting.pause = MEMIO_PAUSE;
+	e->late = (struct memio_late){};
 	check_pause(&e->check_to);
 	check_pause(&e->check_from);
 }
 
-/*
+/**
+ * memio_late_window - what a window adds to the price of what is claimed late
+ * @l:		what is known from the windows before
+ * @from:	bytes of lines that were moved and accounted in the window, from the device
+ * @read:	what each has cost: memory bytes read, 16.16
+ * @write:	written
+ *
  * What is received is claimed when it is read, in a window that may have little
  * else, and so another price: when a device moves much in one window and what the
  * counters have left over is priced in the next, in which the reader runs, readers
- * would pay more than the device. So they pay what the bytes of the last windows
- * have come to, on the average.
+ * would pay more than the device. So they pay what the last bytes have come to, on the
+ * average: as much goes as comes in, at most a part of LATE, and one of FORGET besides.
+ *
+ * Context: any, one at a time for each @l.
  */
-static void late_price(struct memio_estimate *e, u64 from, struct memio_price *price)
+void memio_late_window(struct memio_late *l, u64 from, u32 read, u32 write)
 {
-	if (from) {
-		e->late_io = age(e->late_io, LATE) + from;
-		e->late_read = age(e->late_read, LATE) +
-			       mul_u64_u32_shr(from, price->from_read, MEMIO_PRICE_SHIFT);
-		e->late_write = age(e->late_write, LATE) +
-				mul_u64_u32_shr(from, price->from_write, MEMIO_PRICE_SHIFT);
+	u64 out;
+
+	if (from && l->io) {
+		out = least(from, l->io / LATE) + l->io / FORGET;
+		l->read -= mul_u64_u64_div_u64(l->read, out, l->io);
+		l->write -= mul_u64_u64_div_u64(l->write, out, l->io);
+		l->io -= out;
 	}
-	price->late_read = e->late_io ? ratio(e->late_read, e->late_io) : price->from_read;
-	price->late_write = e->late_io ? ratio(e->late_write, e->late_io) : price->from_write;
+	l->io += from;
+	l->read += mul_u64_u32_shr(from, read, MEMIO_PRICE_SHIFT);
+	l->write += mul_u64_u32_shr(from, write, MEMIO_PRICE_SHIFT);
+	l->price_read = l->io ? ratio(l->read, l->io) : read;
+	l->price_write = l->io ? ratio(l->write, l->io) : write;
 }
 
 /**
@@ -764,22 +830,21 @@ void memio_estimate_window(struct memio_estimate *e, const struct memio_seen *se
 	check_window(&e->check_from, all_from, from);
 
 	if (e->kind == MEMIO_SEED) {
-		price->to_read = memio_rate_window(&e->to_read,
-						   cost.to_read + cost.from_read,
-						   all_to + all_from);
-		price->to_write = memio_rate_window(&e->to_write,
-						    cost.to_write + cost.from_write,
-						    all_to + all_from);
+		price->to_read = memio_flow_window(&e->to_read, cost.to_read + cost.from_read,
+						   all_to + all_from, to + from);
+		price->to_write = memio_flow_window(&e->to_write, cost.to_write + cost.from_write,
+						    all_to + all_from, to + from);
 		price->from_read = price->to_read;
 		price->from_write = price->to_write;
 	} else {
-		price->to_read = memio_rate_window(&e->to_read, cost.to_read, all_to);
-		price->to_write = memio_rate_window(&e->to_write, cost.to_write, all_to);
-		price->from_read = memio_rate_window(&e->from_read, cost.from_read,
-						     all_from);
-		price->from_write = memio_rate_window(&e->from_write, cost.from_write,
-						      all_from);
+		price->to_read = memio_flow_window(&e->to_read, cost.to_read, all_to, to);
+		price->to_write = memio_flow_window(&e->to_write, cost.to_write, all_to, to);
+		price->from_read = memio_flow_window(&e->from_read, cost.from_read, all_from, from);
+		price->from_write = memio_flow_window(&e->from_write, cost.from_write, all_from,
+						      from);
 	}
 
-	late_price(e, from, price);
+	memio_late_window(&e->late, from, price->from_read, price->from_write);
+	price->late_read = e->late.price_read;
+	price->late_write = e->late.price_write;
 }

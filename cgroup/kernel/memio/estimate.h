@@ -160,6 +160,22 @@ struct memio_rate {
 };
 
 /**
+ * struct memio_late - what the bytes of the last windows have come to, from devices
+ * @io:		these bytes
+ * @read:	memory bytes read
+ * @write:	memory bytes written
+ * @price_read:	for each of them, 16.16
+ * @price_write: likewise
+ */
+struct memio_late {
+	u64 io;
+	u64 read;
+	u64 write;
+	u32 price_read;
+	u32 price_write;
+};
+
+/**
  * struct memio_lasting - what the last bytes of a device have come to
  * @price:	that
  * @to_read:	what &memio_price.to_read is made of, and so on; @pause is not used
@@ -194,15 +210,25 @@ struct memio_check {
 };
 
 /**
+ * struct memio_flow - what lines cost that are on their way to be accounted
+ * @lasting:	of all lines, over windows
+ * @mem:	memory bytes of lines that were counted and not accounted
+ * @all:	bytes of these lines
+ */
+struct memio_flow {
+	struct memio_rate lasting;
+	u64 mem;
+	u64 all;
+};
+
+/**
  * struct memio_estimate - what one package's estimate remembers
  * @kind:	the estimator that @to_read to @from_write belong to
  * @to_read:	for &struct memio_price.to_read, and so on
  * @to_write:	likewise
  * @from_read:	likewise
  * @from_write:	likewise
- * @late_io:	bytes that devices moved in the last windows
- * @late_read:	what these came to, memory bytes read
- * @late_write:	memory bytes written
+ * @late:	what is claimed late
  * @check_to:	lines to devices for IO bytes to devices
  * @check_from:	likewise, from devices
  *
@@ -210,13 +236,11 @@ struct memio_check {
  */
 struct memio_estimate {
 	enum memio_estimator kind;
-	struct memio_rate to_read;
-	struct memio_rate to_write;
-	struct memio_rate from_read;
-	struct memio_rate from_write;
-	u64 late_io;
-	u64 late_read;
-	u64 late_write;
+	struct memio_flow to_read;
+	struct memio_flow to_write;
+	struct memio_flow from_read;
+	struct memio_flow from_write;
+	struct memio_late late;
 	struct memio_check check_to;
 	struct memio_check check_from;
 };
@@ -253,6 +277,8 @@ void memio_window_cost(enum memio_estimator kind, const struct memio_seen *seen,
 u32 memio_cpu_window(struct memio_cpu_estimate *e, const struct memio_seen *seen,
 		     u64 missed, u64 paid);
 u32 memio_rate_window(struct memio_rate *r, u64 mem, u64 all);
+u32 memio_flow_window(struct memio_flow *f, u64 mem, u64 all, u64 io);
+void memio_late_window(struct memio_late *l, u64 from, u32 read, u32 write);
 void memio_lasting_init(struct memio_lasting *l);
 void memio_lasting_window(struct memio_lasting *l, const struct memio_price *price,
 			  u64 to, u64 from);

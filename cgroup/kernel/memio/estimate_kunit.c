@@ -322,6 +322,76 @@ static void step(struct kunit *test)
 	KUNIT_EXPECT_GE(test, price, PRICE(999));
 }
 
+/* The example of estimate.c: lines that are accounted in the window after theirs. */
+static void on_their_way(struct kunit *test)
+{
+	static const struct {
+		u64 lines, mem, io;
+		u32 price;
+	} w[] = {
+		{ 1000, 500, 0, 500 }, { 1000, 500, 1000, 500 }, { 1000, 1000, 1000, 788 },
+		{ 1000, 1000, 1000, 918 }, { 1000, 1000, 1000, 971 }, { 0, 0, 1000, 912 },
+	};
+	struct memio_flow f = {};
+	u32 price;
+
+	for (int i = 0; i < ARRAY_SIZE(w); i++) {
+		price = memio_flow_window(&f, 64 * w[i].mem, 64 * w[i].lines, 64 * w[i].io);
+		KUNIT_EXPECT_GE_MSG(test, price, PRICE(w[i].price - 1), "%d", i);
+		KUNIT_EXPECT_LE_MSG(test, price, PRICE(w[i].price + 1), "%d", i);
+	}
+}
+
+/* Where nothing is on its way a price is its window's, however often the load changes. */
+static void followed_at_once(struct kunit *test)
+{
+	struct memio_flow f = {};
+
+	for (int i = 0; i < 100; i++) {
+		u32 want = i / 7 % 2 ? 900 : 100;
+		u32 price = memio_flow_window(&f, 64 * want, 64000, 64000);
+
+		/* Of what was before, a line is left. */
+		KUNIT_EXPECT_GE_MSG(test, price, PRICE(want - 1), "%d", i);
+		KUNIT_EXPECT_LE_MSG(test, price, PRICE(want + 1), "%d", i);
+	}
+
+	/* 3 % more than is accounted changes little, and after a pause nothing is on its way. */
+	for (int i = 0; i < 100; i++)
+		memio_flow_window(&f, 0, 66000, 64000);
+	KUNIT_EXPECT_GE(test, memio_flow_window(&f, 66000, 66000, 64000), PRICE(800));
+	for (int i = 0; i <= MEMIO_PAUSE; i++)
+		memio_flow_window(&f, 0, 0, 0);
+	KUNIT_EXPECT_EQ(test, f.all, 0);
+	KUNIT_EXPECT_EQ(test, memio_flow_window(&f, 300, 100, 100), PRICE(MEMIO_CHECK_HIGH));
+}
+
+/* Each price is made of its own direction's bytes; with "seed", of those of both. */
+static void accounted_in_its_direction(struct kunit *test)
+{
+	struct memio_seen seen = { .total = 3, .boxes = { 1, 1, 1 } };
+	const enum memio_estimator kind[] = { MEMIO_DIRTY, MEMIO_SEED };
+	struct memio_estimate e;
+	struct memio_price p;
+
+	seen.lines[MEMIO_READS][MEMIO_ALL] = 1000;
+	seen.lines[MEMIO_READS][MEMIO_MISSES] = 1000;
+	seen.lines[MEMIO_WRITES][MEMIO_ALL] = 1000;
+	seen.lines[MEMIO_WRITES][MEMIO_DIRTIED] = 1000;
+	seen.lines[MEMIO_PARTIALS][MEMIO_DIRTIED] = 1000;
+	for (int i = 0; i < ARRAY_SIZE(kind); i++) {
+		memio_estimate_init(&e, kind[i]);
+		/* What is written is accounted, and what is read is on its way. */
+		memio_estimate_window(&e, &seen, 0, 3 * 64000, &p);
+		KUNIT_EXPECT_EQ(test, e.to_read.all, 3 * 64000);
+		KUNIT_EXPECT_EQ(test, e.from_write.all, 0);
+		/* And the other way round */
+		memio_estimate_init(&e, kind[i]);
+		memio_estimate_window(&e, &seen, 3 * 64000, 0, &p);
+		KUNIT_EXPECT_EQ(test, e.from_write.all, kind[i] == MEMIO_SEED ? 0 : 3 * 64000);
+	}
+}
+
 /* What limits are charged at: of the last bytes, whatever time they took */
 static void lasting_price(struct kunit *test)
 {
@@ -572,6 +642,24 @@ static void late_price(struct kunit *test)
 	memio_estimate_window(&e, &seen, 0, EXAMPLE_FROM, &p);
 	KUNIT_EXPECT_LT(test, p.late_write, before);
 	KUNIT_EXPECT_GT(test, p.late_write, p.from_write);
+}
+
+/* A burst is read when only a trickle comes: that does not push it out. */
+static void late_after_a_burst(struct kunit *test)
+{
+	struct memio_late l = {};
+
+	for (int i = 0; i < 5; i++)
+		memio_late_window(&l, 640000, 0, MEMIO_PRICE_ONE);
+	for (int i = 0; i < 40; i++)
+		memio_late_window(&l, 1920, MEMIO_PRICE_ONE, 0);
+	KUNIT_EXPECT_GE(test, l.price_write, PRICE(900));
+	KUNIT_EXPECT_LE(test, l.price_read, PRICE(100));
+	/* And is forgotten when as much comes. */
+	for (int i = 0; i < 30; i++)
+		memio_late_window(&l, 640000, MEMIO_PRICE_ONE, 0);
+	KUNIT_EXPECT_LE(test, l.price_write, PRICE(100));
+	KUNIT_EXPECT_GE(test, l.price_read, PRICE(900));
 }
 
 /* Counters and accounts of the same DMA: 1000. */
@@ -989,12 +1077,16 @@ static struct kunit_case memio_estimate_cases[] = {
 	KUNIT_CASE(boxes_are_alike),
 	KUNIT_CASE(trickle_after_burst),
 	KUNIT_CASE(step),
+	KUNIT_CASE(on_their_way),
+	KUNIT_CASE(followed_at_once),
+	KUNIT_CASE(accounted_in_its_direction),
 	KUNIT_CASE(lasting_price),
 	KUNIT_CASE(nothing_is_lost),
 	KUNIT_CASE(unaccounted),
 	KUNIT_CASE(saturation),
 	KUNIT_CASE(overflow),
 	KUNIT_CASE(late_price),
+	KUNIT_CASE(late_after_a_burst),
 	KUNIT_CASE(check_exact),
 	KUNIT_CASE(check_zero),
 	KUNIT_CASE(check_bounds),

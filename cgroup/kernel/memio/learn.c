@@ -55,11 +55,14 @@
  * program begins to sweep the cache: r goes from 0.5 to 0.9. Then the card's price
  * is 0.8 and the disk's still 1.
  *
- * A device that is alone has r, whatever was learned.
+ * "The last windows" are the last NOW or so, as what is accounted comes in lumps: a device that
+ * is accounted later than that, beside another one, is priced by a mix in which it has no part.
+ * They go sooner, by 1 / MEMIO_PAUSE each, where there are no lines, as what comes after that is
+ * likely to be another load (estimate.c).
  *
- * "The last windows" are the last NOW or so. They go sooner, by 1 / MEMIO_PAUSE each, where
- * there are no lines, as what comes after that is likely to be another load (estimate.c): a
- * quarter is left after 10 of them, a hundredth after 35.
+ * A device that is alone has the common price, whatever was learned: nearly all that is accounted
+ * is its own. It is alone if the others have had less than 1 / ALONE of the bytes; as these pay
+ * for themselves, too, the sum is too high by no more than that.
  */
 
 #include "learn.h"
@@ -76,7 +79,8 @@
 #define SWEEPS		8		/* of Gauss and Seidel's, for each block */
 #define STIFF		(SHARE_ONE / 256)
 #define FADE		1024
-#define NOW		32		/* windows that "right now" is */
+#define NOW		16		/* windows that "right now" is */
+#define ALONE		256		/* a device is alone if others have a part less than this */
 #define IDLE		1024		/* windows, after which a device loses its place */
 #define UNKNOWN		U32_MAX		/* no price yet: the common one */
 
@@ -362,10 +366,33 @@ u32 memio_learn_price(const struct memio_learn *l, enum memio_cost_kind kind,
 				 MEMIO_PRICE_ONE - expected);
 }
 
+/**
+ * memio_learn_alone - which device has moved nearly all of the last bytes
+ * @l:	the state of its direction
+ *
+ * Context: any, one at a time for each @l.
+ * Return: its place; -1: none has.
+ */
+int memio_learn_alone(const struct memio_learn *l)
+{
+	u64 sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < MEMIO_LEARNT; i++)
+		sum += l->now_moved[i];
+	for (i = 1; i < MEMIO_LEARNT; i++)
+		if (l->now_moved[i] > sum - sum / ALONE)
+			return i;
+	return -1;
+}
+
 /* What moves without being counted, or not yet, costs what is known, not nothing. */
 static u32 own_price(const struct memio_learn *l, enum memio_cost_kind kind,
-		     unsigned int place, u32 common)
+		     unsigned int place, bool alone, u32 common)
 {
+	/* As it is: if what chance puts above 1 were cut off, what it puts below would be left. */
+	if (alone)
+		return common;
 	return l->now_all ? memio_learn_price(l, kind, place) :
 			    known(l, kind, place, common);
 }
@@ -417,6 +444,7 @@ void memio_learner_init(struct memio_learner *l)
 	memset(&l->places, 0, sizeof(l->places));
 	memio_learn_init(&l->to);
 	memio_learn_init(&l->from);
+	memset(l->late, 0, sizeof(l->late));
 }
 
 /**
@@ -431,6 +459,7 @@ void memio_learner_pause(struct memio_learner *l)
 {
 	memio_learn_pause(&l->to);
 	memio_learn_pause(&l->from);
+	memset(l->late, 0, sizeof(l->late));
 }
 
 /**
@@ -456,6 +485,7 @@ void memio_learner_window(struct memio_learner *l, const struct memio_seen *seen
 	struct memio_cost cost;
 	u64 all_to, all_from;
 	unsigned int i, place;
+	int to_alone, from_alone;
 	bool taken;
 
 	memio_places_window(&l->places);
@@ -466,6 +496,7 @@ void memio_learner_window(struct memio_learner *l, const struct memio_seen *seen
 		if (taken) {
 			memio_learn_taken(&l->to, place);
 			memio_learn_taken(&l->from, place);
+			memset(&l->late[place], 0, sizeof(l->late[place]));
 		}
 		to[place] += moved[i].to;
 		from[place] += moved[i].from;
@@ -480,12 +511,18 @@ void memio_learner_window(struct memio_learner *l, const struct memio_seen *seen
 	memio_learn_window(&l->to, to, all_to, mem_to);
 	memio_learn_window(&l->from, from, all_from, mem_from);
 
+	to_alone = memio_learn_alone(&l->to);
+	from_alone = memio_learn_alone(&l->from);
 	for (i = 0; i < MEMIO_LEARNT; i++) {
 		own->dev[i] = l->places.dev[i];
-		own->to_read[i] = own_price(&l->to, MEMIO_COST_READ, i, common->to_read);
-		own->from_read[i] = own_price(&l->from, MEMIO_COST_READ, i,
+		own->to_read[i] = own_price(&l->to, MEMIO_COST_READ, i, to_alone == i,
+					    common->to_read);
+		own->from_read[i] = own_price(&l->from, MEMIO_COST_READ, i, from_alone == i,
 					      common->from_read);
-		own->from_write[i] = own_price(&l->from, MEMIO_COST_WRITE, i,
+		own->from_write[i] = own_price(&l->from, MEMIO_COST_WRITE, i, from_alone == i,
 					       common->from_write);
+		memio_late_window(&l->late[i], from[i], own->from_read[i], own->from_write[i]);
+		own->late_read[i] = l->late[i].price_read;
+		own->late_write[i] = l->late[i].price_write;
 	}
 }

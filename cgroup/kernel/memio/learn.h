@@ -64,12 +64,16 @@ struct memio_learn {
  * @to_read:	memory bytes read for a byte to the device
  * @from_read:	memory bytes read for a byte from the device
  * @from_write:	memory bytes written for a byte from the device
+ * @late_read:	@from_read of a byte that was moved some windows ago
+ * @late_write:	@from_write, likewise
  */
 struct memio_own {
 	u16 dev[MEMIO_LEARNT];
 	u32 to_read[MEMIO_LEARNT];
 	u32 from_read[MEMIO_LEARNT];
 	u32 from_write[MEMIO_LEARNT];
+	u32 late_read[MEMIO_LEARNT];
+	u32 late_write[MEMIO_LEARNT];
 };
 
 /**
@@ -77,11 +81,13 @@ struct memio_own {
  * @places:	which
  * @to:		lines to them
  * @from:	lines from them
+ * @late:	what is claimed late, by place
  */
 struct memio_learner {
 	struct memio_places places;
 	struct memio_learn to;
 	struct memio_learn from;
+	struct memio_late late[MEMIO_LEARNT];
 };
 
 /* What a device has moved in a window, in bytes of lines. */
@@ -109,6 +115,7 @@ void memio_learn_window(struct memio_learn *l, const u64 moved[MEMIO_LEARNT], u6
 			const u64 mem[MEMIO_COSTS]);
 u32 memio_learn_price(const struct memio_learn *l, enum memio_cost_kind kind,
 		      unsigned int place);
+int memio_learn_alone(const struct memio_learn *l);
 u32 memio_learn_variance(const struct memio_learn *l, unsigned int place);
 u32 memio_learn_told_apart(u32 variance);
 

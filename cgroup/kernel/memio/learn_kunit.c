@@ -303,6 +303,100 @@ static void a_package(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, own.from_read[1], 0);
 }
 
+/* Who is alone has the common price at once; what is read later, that of the windows before. */
+static void alone_in_a_package(struct kunit *test)
+{
+	struct memio_learner *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
+	struct memio_seen seen = { .total = 3, .boxes = { 1, 1, 1 } };
+	struct memio_price common = {
+		.to_read = ONE / 4, .from_read = ONE / 8, .from_write = ONE / 4,
+	};
+	struct memio_moved moved[] = {
+		{ .dev = 3, .to = MB / 2, .from = MB },
+		{ .dev = 4, .to = MB / 1000, .from = MB / 1000 },
+	};
+	struct memio_own own;
+	u64 sum = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	memio_learner_init(l);
+	seen.lines[MEMIO_READS][MEMIO_ALL] = MB / 64 / 3;
+	seen.lines[MEMIO_WRITES][MEMIO_ALL] = MB / 64 / 3;
+	for (int i = 0; i < 100; i++)
+		memio_learner_window(l, &seen, moved, 2, &common, &own);
+	KUNIT_EXPECT_EQ(test, own.to_read[1], ONE / 4);
+	KUNIT_EXPECT_EQ(test, l->late[1].io / MB, 7);
+	expect_about(test, own.late_write[1], ONE / 4);
+	expect_about(test, own.late_read[1], ONE / 8);
+
+	common.to_read = ONE;
+	common.from_write = ONE;
+	memio_learner_window(l, &seen, moved, 2, &common, &own);
+	KUNIT_EXPECT_EQ(test, own.to_read[1], ONE);
+	KUNIT_EXPECT_EQ(test, own.from_write[1], ONE);
+	expect_about(test, own.late_write[1], ONE / 4 + ONE * 3 / 4 / 8);
+
+	/* Boxes that see more than others do are as many as those that see less. */
+	for (int i = 0; i < 10; i++) {
+		common.to_read = i % 2 ? ONE * 9 / 10 : ONE * 11 / 10;
+		memio_learner_window(l, &seen, moved, 2, &common, &own);
+		sum += own.to_read[1];
+	}
+	expect_about(test, sum / 10, ONE);
+
+	/* Not with a neighbour: it is learned who pays. */
+	moved[1].to = MB / 10;
+	for (int i = 0; i < 10; i++)
+		memio_learner_window(l, &seen, moved, 2, &common, &own);
+	KUNIT_EXPECT_LT(test, own.to_read[1], ONE / 2);
+
+	/* Nothing that was late is known after a pause, nor of the device that had the place before. */
+	memio_learner_pause(l);
+	KUNIT_EXPECT_EQ(test, l->late[1].io, 0);
+	memio_learner_window(l, &seen, moved, 2, &common, &own);
+	KUNIT_EXPECT_EQ(test, l->late[1].io, MB);
+	moved[0].dev = 5;
+	for (int i = 0; i < 1100; i++) {
+		moved[0].to = i < 1090 ? 0 : MB;
+		moved[0].from = 0;
+		memio_learner_window(l, &seen, moved, 2, &common, &own);
+	}
+	KUNIT_EXPECT_EQ(test, own.dev[1], 5);
+	KUNIT_EXPECT_EQ(test, l->late[1].io, 0);
+}
+
+/* A card whose lines hit, and a disk of a fiftieth of that whose lines miss: each pays its own. */
+static void a_small_neighbour(struct kunit *test)
+{
+	struct memio_learner *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
+	struct memio_seen seen = { .total = 3, .boxes = { 1, 1, 1 } };
+	struct memio_price common = {};
+	u64 paid = 0, cost = 0;
+	struct memio_own own;
+
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	memio_learner_init(l);
+	for (int i = 0; i < 2000; i++) {
+		/* It is learned while the disk does more. */
+		u64 disk = i < 400 ? (i / 20 % 2 ? 10000 : 3000) : 200, card = 10000;
+		const struct memio_moved moved[] = {
+			{ .dev = 3, .to = 3 * 64 * card }, { .dev = 4, .to = 3 * 64 * disk },
+		};
+
+		seen.lines[MEMIO_READS][MEMIO_ALL] = card + disk;
+		seen.lines[MEMIO_READS][MEMIO_MISSES] = disk;
+		common.to_read = ONE * disk / (card + disk);
+		memio_learner_window(l, &seen, moved, 2, &common, &own);
+		if (i < 500)
+			continue;
+		cost += 3 * 64 * disk;
+		paid += (moved[0].to * own.to_read[1] + moved[1].to * own.to_read[2]) >>
+			MEMIO_PRICE_SHIFT;
+	}
+	KUNIT_EXPECT_GE(test, paid, cost * 95 / 100);
+	KUNIT_EXPECT_LE(test, paid, cost * 105 / 100);
+}
+
 /* Nine devices, two for which there is no place: together they pay what was counted. */
 static void more_than_places(struct kunit *test)
 {
@@ -378,6 +472,8 @@ static struct kunit_case learn_cases[] = {
 	KUNIT_CASE(places),
 	KUNIT_CASE(a_new_device),
 	KUNIT_CASE(a_package),
+	KUNIT_CASE(alone_in_a_package),
+	KUNIT_CASE(a_small_neighbour),
 	KUNIT_CASE(more_than_places),
 	KUNIT_CASE(not_counted),
 	{}

@@ -638,6 +638,7 @@ static void meter_of_a_device_with_its_own_price(struct kunit *test)
 		.dev = { 0, 9, 7 },
 		.to_read = { 0, 0, HALF },
 		.from_write = { 0, 0, HALF / 2 },
+		.late_write = { 0, 0, HALF },
 	};
 	struct memio_io io = { 1000, 1000, 1000, 1000, 1000, 1000 };
 	struct memio_bytes a = {}, b = {};
@@ -654,7 +655,7 @@ static void meter_of_a_device_with_its_own_price(struct kunit *test)
 	memio_meter_read(&ma, &a_device, memio_price_window(PACKAGE), &a);
 	memio_meter_read(&mb, &b_device, memio_price_window(PACKAGE), &b);
 	KUNIT_EXPECT_EQ(test, a.read, 500);
-	KUNIT_EXPECT_EQ(test, a.write, 500);
+	KUNIT_EXPECT_EQ(test, a.write, 750);
 	KUNIT_EXPECT_EQ(test, b.read, 0);
 	KUNIT_EXPECT_EQ(test, b.write, 1500);
 
@@ -666,7 +667,7 @@ static void meter_of_a_device_with_its_own_price(struct kunit *test)
 	a = (struct memio_bytes){};
 	memio_meter_read(&ma, &a_device, memio_price_window(PACKAGE), &a);
 	KUNIT_EXPECT_EQ(test, a.read, 1000);
-	KUNIT_EXPECT_EQ(test, a.write, 1000);
+	KUNIT_EXPECT_EQ(test, a.write, 1500);
 	KUNIT_EXPECT_EQ(test, unpriced(a), 0);
 
 	/* Nor is anything left of it in a window without. */
@@ -675,7 +676,7 @@ static void meter_of_a_device_with_its_own_price(struct kunit *test)
 	a = (struct memio_bytes){};
 	memio_meter_read(&ma, &a_device, memio_price_window(PACKAGE), &a);
 	KUNIT_EXPECT_EQ(test, a.read, 1000);
-	KUNIT_EXPECT_EQ(test, a.write, 2500);
+	KUNIT_EXPECT_EQ(test, a.write, 3000);
 	list->own = NULL;
 }
 

@@ -97,6 +97,8 @@ static struct memio_own skewed_own(struct memio_own own)
 		own.to_read[i] = memio_skewed(MEMIO_SKEW_PRICES, own.to_read[i]);
 		own.from_read[i] = memio_skewed(MEMIO_SKEW_PRICES, own.from_read[i]);
 		own.from_write[i] = memio_skewed(MEMIO_SKEW_PRICES, own.from_write[i]);
+		own.late_read[i] = memio_skewed(MEMIO_SKEW_PRICES, own.late_read[i]);
+		own.late_write[i] = memio_skewed(MEMIO_SKEW_PRICES, own.late_write[i]);
 	}
 	return own;
 }
@@ -306,9 +308,8 @@ static bool last_price(const struct memio_pricelist *list, u32 window,
 	p->to_read = own->to_read[i];
 	p->from_read = own->from_read[i];
 	p->from_write = own->from_write[i];
-	/* It changes slowly: what is claimed late costs the same. */
-	p->late_read = own->from_read[i];
-	p->late_write = own->from_write[i];
+	p->late_read = own->late_read[i];
+	p->late_write = own->late_write[i];
 	return true;
 }
 
