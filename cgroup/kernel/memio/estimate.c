@@ -597,15 +597,18 @@ static const struct memio_flow flow_all = { .lasting = { .mem = MEMIO_LINE_BYTES
 							  .all = MEMIO_LINE_BYTES } };
 static const struct memio_flow flow_none = { .lasting = { .all = MEMIO_LINE_BYTES } };
 
+/*
+ * By chance, few lines may cost more than themselves, and as often less: each counts as it is, or all
+ * together would cost too little. What is charged is a line for a line at most.
+ */
 static u32 lasting_price(struct memio_rate *r, u32 price, u64 bytes)
 {
 	u64 keep = bytes < LASTING ? least(r->all, LASTING - bytes) : 0;
 
 	r->mem = mul_u64_u64_div_u64(r->mem, keep, r->all);
-	/* No more than what is charged at most: few lines may be off by much. */
-	r->mem += mul_u64_u32_shr(bytes, least(price, MEMIO_PRICE_ONE), MEMIO_PRICE_SHIFT);
+	r->mem += mul_u64_u32_shr(bytes, price, MEMIO_PRICE_SHIFT);
 	r->all = keep + bytes;
-	return ratio(r->mem, r->all);
+	return least(ratio(r->mem, r->all), MEMIO_PRICE_ONE);
 }
 
 /**

@@ -398,6 +398,8 @@ static void lasting_price(struct kunit *test)
 	const struct memio_price half = { .to_read = PRICE(500), .from_write = PRICE(500) };
 	const struct memio_price full = { .to_read = PRICE(1000), .from_write = PRICE(1000) };
 	const struct memio_price chance = { .from_write = PRICE(2500), .late_write = PRICE(100) };
+	const struct memio_price more = { .from_write = PRICE(1200) };
+	const struct memio_price less = { .from_write = PRICE(800) };
 	const struct memio_price free = {};
 	struct memio_lasting l;
 	u32 last;
@@ -435,11 +437,18 @@ static void lasting_price(struct kunit *test)
 	memio_lasting_window(&l, &free, 0, 128 << 10);
 	KUNIT_EXPECT_EQ(test, l.price.from_write, PRICE(500));
 
-	/* More than a line for a line is by chance. It counts as that, or what follows pays. */
+	/* More than a line for a line is by chance, as is less: the mean is right. */
 	memio_lasting_window(&l, &free, 0, 256 << 10);
 	memio_lasting_window(&l, &chance, 0, 64 << 10);
-	KUNIT_EXPECT_EQ(test, l.price.from_write, PRICE(250));
+	KUNIT_EXPECT_EQ(test, l.price.from_write, PRICE(625));
 	KUNIT_EXPECT_EQ(test, l.price.late_write, PRICE(100));
+	for (i = 0; i < 100; i++)
+		memio_lasting_window(&l, i % 2 ? &more : &less, 0, 32 << 10);
+	KUNIT_EXPECT_GE(test, l.price.from_write, PRICE(995));
+	/* But no more than that is charged. */
+	memio_lasting_window(&l, &chance, 0, 256 << 10);
+	KUNIT_EXPECT_EQ(test, l.price.from_write, PRICE(1000));
+	memio_lasting_window(&l, &free, 0, 256 << 10);
 
 	/* Line by line, as long as it takes */
 	for (i = 0; i < 100000; i++)
