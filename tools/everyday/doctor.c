@@ -418,8 +418,15 @@ static void cpu(struct doctor *d)
 	const struct memio_capability *c = memio_can(d->m, "cpu");
 	const struct memio_pair *word = memio_flat_find(&d->state, "cpu");
 
-	if (!memio_mount(d->m) || !there(d, "sys/kernel/memio") || !c)
+	if (!memio_mount(d->m) || !c)
 		return;
+	if (!there(d, "sys/kernel/memio")) {
+		if (c->there)
+			say(d, "cpu", GOOD, "counted", "", "%s", c->why);
+		else if (!strcmp(memio_backend(d->m), "bpf"))
+			say(d, "cpu", HINT, "not-counted", "", "%s", c->why);
+		return;
+	}
 	if (word && !strcmp(word->word, "absent"))
 		say(d, "cpu", HINT, "absent",
 		    "limit io instead: the kernel refuses a limit of cpu, and one of total holds IO bytes alone",

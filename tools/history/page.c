@@ -341,8 +341,8 @@ void page_write(const struct report *r, size_t curves, const char *title, FILE *
 		fputs(".</p>\n", to);
 	}
 	if (!r->has_memory)
-		fputs("<p class=\"warn\">Bytes that devices moved; memory bytes were not "
-		      "known.</p>\n", to);
+		fputs("<p class=\"warn\">Bytes that devices moved; their memory bytes were "
+		      "not known.</p>\n", to);
 	put_key(to);
 	put_charts(r, TRACK_GROUP, curves, to);
 	put_charts(r, TRACK_DEVICE, curves, to);

@@ -6,7 +6,8 @@
  * The programs are there as long as the reader is, and figures begin at 0 with it. Nothing is
  * pinned: who holds the programs are this process's files.
  *
- * Where perf counts what the caches saw of devices, memory bytes are estimated (prices.c).
+ * Where perf counts what the caches saw of devices, memory bytes are estimated (prices.c). Where it
+ * counts what each CPU missed, tasks and groups have what they read (misses.c).
  *
  * A snapshot of the maps serves many questions. Who asks for the same group or task again wants
  * what is new, and gets another snapshot, as does who says so (memio_refresh()).
@@ -30,12 +31,20 @@
 
 #include "bpf/count.h"
 #include "libmemio/bpf/count.skel.h"
+#include "misses.h"
 #include "prices.h"
 #include "sums.h"
 
 #define OLD_NS		100000000ull	/* an older snapshot is not used */
 #define ASKED_BITS	(1u << 20)
 #define CHUNK		512
+#define JUDGED_NS	50000000ull	/* perf passes counters on several times in this time */
+
+/* Whether a CPU's counter ran, when this was last judged */
+struct judged {
+	uint64_t ns, enabled, running;
+	bool ran;
+};
 
 struct counted {
 	struct count *skel;
@@ -43,10 +52,19 @@ struct counted {
 	struct mio_prices *prices;	/* NULL: @no_prices says why */
 	struct mio_price price;		/* of the last snapshot */
 	char no_prices[256], source[400];
+	int *miss;			/* of each CPU, its counter, or -1 */
+	bool *alone;			/* it is isolated: it is not interrupted to be looked at */
+	bool *online;			/* it was looked at */
+	int misses;			/* how many CPUs are counted; 0: @no_misses says why */
+	bool running;			/* ... and they all ran lately */
+	struct judged *judged;		/* of each CPU */
+	struct count_look *looks;	/* likewise: room for a row of the map */
+	char no_misses[256];
 	int cpus, device[COUNT_SLOTS];	/* of each slot; -1: not known yet */
 	uint64_t taken_ns;
 	uint64_t asked[ASKED_BITS / 64];	/* since the snapshot: by hash, so some too many */
-	size_t group_rows, task_rows;
+	size_t group_rows, task_rows, reader_rows;
+	size_t groups_most, tasks_most, readers_most;	/* of more, the ended ones are looked for */
 };
 
 /* libbpf's complaint that came last */
@@ -127,11 +145,13 @@ static struct count_bytes sum_of(const struct counted *c, const void *value)
 	return all;
 }
 
-/* The device that a slot stands for; -1: none */
+/* The device that a slot stands for, or SUMS_CPU; -1: none */
 static int device_of(struct counted *c, unsigned int slot)
 {
 	char name[COUNT_NAME];
 
+	if (slot == COUNT_CPU)
+		return SUMS_CPU;
 	if (slot >= COUNT_SLOTS)
 		return -1;
 	if (c->device[slot] < 0 &&
@@ -161,7 +181,10 @@ static bool take_task(struct counted *c, const void *key, const void *value)
 	const struct count_task_key *k = key;
 	const struct count_task *t = value;
 
-	c->task_rows++;
+	if (k->slot == COUNT_CPU)
+		c->reader_rows++;
+	else
+		c->task_rows++;
 	return sums_task(c->sums, t->pid, k->tid, t->leader, device_of(c, k->slot), t->bytes.to,
 			 t->bytes.from);
 }
@@ -172,7 +195,9 @@ static bool take_totals(struct counted *c)
 	unsigned int slots = c->skel->data->slots_used, i;
 	bool good = values;
 
-	for (i = 1; good && i < slots && i < COUNT_SLOTS; i++) {
+	for (i = 1; good && i <= COUNT_CPU; i++) {
+		if (i >= slots && i < COUNT_CPU)
+			continue;
 		if (bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.totals), &i, values))
 			continue;
 		b = sum_of(c, values);
@@ -257,9 +282,9 @@ out:
 	free(values);
 }
 
-static void sweep_tasks(struct counted *c)
+/* Of tasks, or of readers */
+static void sweep_tasks(struct counted *c, int tasks)
 {
-	const int tasks = bpf_map__fd(c->skel->maps.tasks);
 	struct count_task_key key, *all = NULL;
 	struct count_task t;
 	size_t n = 0, room = 0, i;
@@ -290,19 +315,135 @@ out:
 	free(all);
 }
 
+/* ---- what CPUs read ---- */
+
+/* Those that tasks are kept from, in the text of a file as /sys/devices/system/cpu/isolated */
+static void leave_alone(struct memio *m, struct counted *c, const char *path)
+{
+	int cpu[1024];
+	size_t n, i;
+
+	n = mio_read(m, path) > 0 ? mio_cpus(m->text, cpu, sizeof(cpu) / sizeof(*cpu)) : 0;
+	for (i = 0; i < n; i++)
+		if (cpu[i] >= 0 && cpu[i] < c->cpus)
+			c->alone[cpu[i]] = true;
+}
+
+static void open_misses(struct memio *m, struct counted *c)
+{
+	c->miss = calloc(c->cpus, sizeof(*c->miss));
+	c->alone = calloc(c->cpus, sizeof(*c->alone));
+	c->online = calloc(c->cpus, sizeof(*c->online));
+	c->judged = calloc(c->cpus, sizeof(*c->judged));
+	c->looks = calloc(c->cpus, sizeof(*c->looks));
+	if (!c->miss || !c->alone || !c->online || !c->judged || !c->looks) {
+		free(c->miss);
+		c->miss = NULL;
+		stpcpy(c->no_misses, "what CPUs read is not counted: no memory");
+		return;
+	}
+	c->misses = mio_misses_open(c->miss, c->cpus, mio_read(m, "/proc/cpuinfo") > 0 ?
+				    m->text : NULL, c->no_misses, sizeof(c->no_misses));
+	if (!c->misses)
+		return;
+	leave_alone(m, c, "/sys/devices/system/cpu/isolated");
+	leave_alone(m, c, "/sys/devices/system/cpu/nohz_full");
+	c->running = true;
+}
+
+/* A CPU that came online has no counter, or one that does not count any more. */
+static void open_again(struct counted *c, int cpu)
+{
+	int fd = mio_misses_cpu(cpu);
+
+	if (fd < 0)
+		return;
+	if (bpf_map_update_elem(bpf_map__fd(c->skel->maps.counters), &cpu, &fd, BPF_ANY)) {
+		close(fd);
+		return;
+	}
+	if (c->miss[cpu] >= 0)
+		close(c->miss[cpu]);
+	c->miss[cpu] = fd;
+	mio_misses_begin(&fd, 1);
+}
+
+/*
+ * Did a CPU's counter run? Snapshots may follow each other at once, and perf passes counters on each
+ * 4 ms, so that this is judged over a longer time.
+ */
+static bool ran(struct counted *c, int cpu, bool online)
+{
+	const struct count_look *look = &c->looks[cpu];
+	struct judged *j = &c->judged[cpu];
+	const uint64_t now = mio_now();
+
+	if (!j->ns)
+		j->ran = true;
+	if (!online || c->alone[cpu] || (j->ns && now - j->ns < JUDGED_NS))
+		return !online || j->ran;
+	if (j->ns)
+		j->ran = look->running != j->running;
+	if (j->ns && look->enabled == j->enabled)
+		open_again(c, cpu);
+	j->ns = now;
+	j->enabled = look->enabled;
+	j->running = look->running;
+	return j->ran;
+}
+
+/* What each CPU has counted up to now is charged to the task that runs there. */
+static void look_at_cpus(struct counted *c)
+{
+	const int fd = bpf_program__fd(c->skel->progs.count_look), zero = 0;
+	int cpu;
+
+	if (!c->misses)
+		return;
+	for (cpu = 0; cpu < c->cpus; cpu++) {
+		LIBBPF_OPTS(bpf_test_run_opts, opts, .cpu = cpu, .flags = BPF_F_TEST_RUN_ON_CPU);
+
+		c->online[cpu] = !c->alone[cpu] && !bpf_prog_test_run_opts(fd, &opts);
+	}
+	if (!bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.counted), &zero, c->looks)) {
+		c->running = true;
+		for (cpu = 0; cpu < c->cpus; cpu++)
+			c->running &= ran(c, cpu, c->online[cpu]);
+	}
+	sums_with_cpu(c->sums, c->running);
+}
+
+/* What their reads are worth */
+static const char *reads_worth(const struct counted *c)
+{
+	return !c->misses ? "absent" : c->running ? "ok" : "held";
+}
+
 /* ---- snapshots ---- */
+
+/* Half of a map is in use, and more than an eighth of it since it was last swept */
+static bool many(size_t rows, size_t room, size_t *most)
+{
+	if (rows <= room / 2 || rows <= *most)
+		return false;
+	*most = rows + room / 8;
+	return true;
+}
 
 static int take(struct memio *m, struct counted *c)
 {
 	struct mio_moved to = { 0 }, from = { 0 };
 	bool good, counted = false;
 
-	if (c->group_rows > COUNT_GROUPS / 2)
+	if (many(c->group_rows, COUNT_GROUPS, &c->groups_most))
 		sweep_groups(m, c);
-	if (c->task_rows > COUNT_TASKS / 2)
-		sweep_tasks(c);
-	c->group_rows = c->task_rows = 0;
+	if (many(c->task_rows, COUNT_TASKS, &c->tasks_most))
+		sweep_tasks(c, bpf_map__fd(c->skel->maps.tasks));
+	if (many(c->reader_rows, COUNT_READERS, &c->readers_most))
+		sweep_tasks(c, bpf_map__fd(c->skel->maps.readers));
+	c->group_rows = c->task_rows = c->reader_rows = 0;
 	memset(c->asked, 0, sizeof(c->asked));
+	look_at_cpus(c);
 	sums_begin(c->sums);
 	good = take_totals(c);
 	if (good && c->prices) {
@@ -315,6 +456,8 @@ static int take(struct memio *m, struct counted *c)
 	       each_entry(c, bpf_map__fd(c->skel->maps.groups), sizeof(struct count_group_key),
 			  c->cpus * sizeof(struct count_bytes), take_group) &&
 	       each_entry(c, bpf_map__fd(c->skel->maps.tasks), sizeof(struct count_task_key),
+			  sizeof(struct count_task), take_task) &&
+	       each_entry(c, bpf_map__fd(c->skel->maps.readers), sizeof(struct count_task_key),
 			  sizeof(struct count_task), take_task);
 	sums_claimed(c->sums, &to.claimed, &from.claimed);
 	c->price = counted ? mio_price_of(&to, &from) : (struct mio_price) { 0 };
@@ -421,7 +564,7 @@ static bool add_pair(struct memio_flat *f, const char *key, const char *word, ui
 	return true;
 }
 
-/* What CPUs move is absent. And what found no room, since the beginning */
+/* And what found no room, since the beginning */
 static int bpf_group_state(struct memio *m, const char *path, struct memio_flat *f)
 {
 	struct counted *c = m->backend_data;
@@ -433,7 +576,7 @@ static int bpf_group_state(struct memio *m, const char *path, struct memio_flat 
 
 	(void)path;
 	f->n = 0;
-	good = add_pair(f, "accounting", "on", 0) && add_pair(f, "cpu", "absent", 0) &&
+	good = add_pair(f, "accounting", "on", 0) && add_pair(f, "cpu", reads_worth(c), 0) &&
 	       add_pair(f, "io", worth(c), 0) && add_pair(f, "total", worth(c), 0);
 	for (i = 0; good && i < sums_devices(c->sums); i++)
 		good = add_pair(f, sums_device_name(c->sums, i), worth(c), 0);
@@ -453,7 +596,6 @@ static const struct {
 	{ "controller", false, "this kernel has no controller memio: BPF programs count, and "
 			"limit nothing" },
 	{ "groups", true, "all groups of the hierarchy are counted" },
-	{ "cpu", false, "what CPUs read is not counted by BPF programs" },
 	{ "state", true, "the backend says what is absent" },
 	{ "stat.local", true, "what a group's own tasks moved is known" },
 	{ "bounds", false, "bounds of estimates are a patched kernel's" },
@@ -476,6 +618,13 @@ static bool bpf_capability(struct memio *m, const char *name, bool *there, const
 		return true;
 	}
 
+	if (!strcmp(name, "cpu")) {
+		*there = c->misses && c->running;
+		*why = !c->misses ? c->no_misses : c->running ?
+		       "what CPUs read is counted, and not what they write" :
+		       "what CPUs read is not counted now: other programs hold the cores' counters";
+		return true;
+	}
 	for (i = 0; i < sizeof(capabilities) / sizeof(*capabilities); i++) {
 		if (strcmp(name, capabilities[i].name))
 			continue;
@@ -495,6 +644,12 @@ static void forget(struct counted *c)
 	count__destroy(c->skel);
 	sums_free(c->sums);
 	mio_prices_close(c->prices);
+	mio_misses_close(c->miss, c->cpus);
+	free(c->miss);
+	free(c->alone);
+	free(c->online);
+	free(c->judged);
+	free(c->looks);
 	free(c);
 }
 
@@ -539,15 +694,27 @@ static void leave_out(struct count *skel, const struct btf *btf)
 /* Loads the programs and lets them begin; 0 or an error */
 static int begin(struct counted *c, const struct btf *btf)
 {
-	int err;
+	int err, cpu;
 
 	c->skel = count__open();
 	if (!c->skel)
 		return -errno;
 	leave_out(c->skel, btf);
+	/* Without these, all threads fit into a page. */
+	if (!c->misses)
+		bpf_map__set_max_entries(c->skel->maps.readers, 1);
+	bpf_program__set_autoload(c->skel->progs.count_switch, c->misses);
+	bpf_program__set_autoload(c->skel->progs.count_look, c->misses);
+	bpf_program__set_autoattach(c->skel->progs.count_look, false);
 	err = count__load(c->skel);
+	for (cpu = 0; !err && c->misses && cpu < c->cpus; cpu++)
+		if (c->miss[cpu] >= 0)
+			err = bpf_map_update_elem(bpf_map__fd(c->skel->maps.counters), &cpu,
+						  &c->miss[cpu], BPF_ANY) ? -errno : 0;
 	if (!err)
 		err = count__attach(c->skel);
+	if (!err)
+		mio_misses_begin(c->miss, c->cpus);
 	if (err) {
 		count__destroy(c->skel);
 		c->skel = NULL;
@@ -589,7 +756,7 @@ static void open_prices(struct memio *m, struct counted *c)
 			 source);
 	else
 		snprintf(c->source, sizeof(c->source),
-			 "memory bytes are absent: BPF programs see what devices move, and not what of it reaches DRAM; %s",
+			 "memory bytes of devices are absent: BPF programs see what they move, and not what of it reaches DRAM; %s",
 			 c->no_prices);
 }
 
@@ -628,7 +795,18 @@ static bool bpf_here(struct memio *m)
 		c->device[i] = -1;
 	*complaint = '\0';
 	old = libbpf_set_print(note_complaint);
+	if (c->cpus > 0)
+		open_misses(m, c);
 	err = c->cpus < 0 ? c->cpus : begin(c, NULL);
+	/* Rather devices alone than nothing */
+	if (err && c->misses) {
+		mio_misses_close(c->miss, c->cpus);
+		c->misses = 0;
+		snprintf(c->no_misses, sizeof(c->no_misses),
+			 "what CPUs read is not counted: %s (%s)", strerror(-err), complaint);
+		*complaint = '\0';
+		err = begin(c, NULL);
+	}
 	/* A kernel that has, or has not, what kernels of its number have */
 	if (err && err != -EPERM && err != -EACCES) {
 		btf = btf__load_vmlinux_btf();

@@ -44,7 +44,7 @@ struct sums {
 	struct rows total, local, tree, task;
 	struct rows settled_group, settled_task;	/* over all snapshots */
 	struct rows was_total, was_local, was_task;	/* in the last one, with their prices */
-	bool priced;
+	bool priced, cpu, cpu_valid;
 };
 
 struct sums *sums_new(void)
@@ -99,6 +99,12 @@ static bool add(struct rows *rows, const struct row *row)
 		return false;
 	rows->row[rows->n++] = *row;
 	return true;
+}
+
+void sums_with_cpu(struct sums *s, bool valid)
+{
+	s->cpu = true;
+	s->cpu_valid = valid;
 }
 
 void sums_begin(struct sums *s)
@@ -290,6 +296,9 @@ static void price_row(struct row *row, const struct row *was, const struct mio_p
 	const uint64_t to = row->to - (anew ? 0 : was->to);
 	const uint64_t from = row->from - (anew ? 0 : was->from);
 
+	/* These are memory bytes as they are. */
+	if (row->device == SUMS_CPU)
+		return;
 	if (was) {
 		row->read = was->read;
 		row->write = was->write;
@@ -329,6 +338,8 @@ static void add_rows(const struct rows *rows, uint64_t sum[2], int sign)
 	size_t i;
 
 	for (i = 0; i < rows->n; i++) {
+		if (rows->row[i].device == SUMS_CPU)
+			continue;
 		sum[0] += sign * rows->row[i].to;
 		sum[1] += sign * rows->row[i].from;
 	}
@@ -404,19 +415,25 @@ static size_t first_of(const struct rows *rows, uint64_t id)
 	return low;
 }
 
-/* A line for each device, and "total", all 0 */
+/* A line for each device, "cpu" if that is counted, and "total", all 0 */
 static int begin(const struct sums *s, struct memio_stat *stat)
 {
 	size_t i;
 
 	stat->n = 0;
-	for (i = 0; i <= s->names; i++) {
+	for (i = 0; i <= s->names + s->cpu; i++) {
 		struct memio_line *l;
 
 		if (!mio_grow(&stat->line, stat->n, &stat->room, sizeof(*stat->line)))
 			return -ENOMEM;
 		l = &stat->line[stat->n++];
 		memset(l, 0, sizeof(*l));
+		if (s->cpu && i == s->names) {
+			stpcpy(l->key, "cpu");
+			l->has = 1u << MEMIO_MEM_READ | 1u << MEMIO_VALID;
+			l->value[MEMIO_VALID] = s->cpu_valid;
+			continue;
+		}
 		stpcpy(l->key, i < s->names ? s->name[i] : "total");
 		l->has = 1u << MEMIO_IO_TO | 1u << MEMIO_IO_FROM;
 		if (s->priced)
@@ -439,10 +456,17 @@ static void count_line(struct memio_line *l, const struct row *row)
 
 static void count(const struct sums *s, struct memio_stat *stat, const struct row *row)
 {
+	struct memio_line *total = &stat->line[s->names + s->cpu];
+
+	if (row->device == SUMS_CPU && s->cpu) {
+		stat->line[s->names].value[MEMIO_MEM_READ] += row->from;
+		total->value[MEMIO_MEM_READ] += row->from;
+		return;
+	}
 	if (row->device < 0 || (size_t)row->device >= s->names)
 		return;
 	count_line(&stat->line[row->device], row);
-	count_line(&stat->line[s->names], row);
+	count_line(total, row);
 }
 
 /* The machine's: what devices moved, and the part of it that has no owner */
@@ -462,6 +486,8 @@ static int root_stat(const struct sums *s, struct memio_stat *stat)
 	for (i = 0; !err && i < stat->n; i++) {
 		struct memio_line *l = &stat->line[i];
 
+		if (!(l->has & 1u << MEMIO_IO_TO))
+			continue;
 		l->has |= 1u << MEMIO_UNCLAIMED_TO | 1u << MEMIO_UNCLAIMED_FROM;
 		l->value[MEMIO_UNCLAIMED_TO] = l->value[MEMIO_IO_TO] -
 					       memio_get(&owned.line[i], MEMIO_IO_TO);

@@ -154,7 +154,9 @@ static void set_figures(struct model *o, struct track *t, uint64_t ns)
 			has_cpu = !memio_has(l, MEMIO_VALID) || memio_get(l, MEMIO_VALID);
 	}
 	io = memio_get(total, MEMIO_IO_TO) + memio_get(total, MEMIO_IO_FROM);
-	t->moved = io + memio_get(total, MEMIO_MEM_READ) + memio_get(total, MEMIO_MEM_WRITE);
+	/* Where those of devices are absent, all memory bytes are the CPUs'. */
+	t->moved = io + (memio_has(total, MEMIO_MEM_READ) ? memio_get(total, MEMIO_MEM_READ) +
+			 memio_get(total, MEMIO_MEM_WRITE) : cpu);
 	if (!ns)
 		return;
 	set_figure(t, FIG_TO, memio_get(total, MEMIO_IO_TO), ns);
@@ -627,7 +629,9 @@ static int read_devices(struct model *o, const struct source *from, uint64_t rec
 				set_figure(t, FIG_FROM, memio_get(l, MEMIO_IO_FROM), ns);
 			if (o->has_memory && (!is_cpu(l->key) || o->has_cpu)) {
 				set_figure(t, FIG_READ, memio_get(l, MEMIO_MEM_READ), ns);
-				set_figure(t, FIG_WRITE, memio_get(l, MEMIO_MEM_WRITE), ns);
+				/* What CPUs write may be absent. */
+				if (memio_has(l, MEMIO_MEM_WRITE))
+					set_figure(t, FIG_WRITE, memio_get(l, MEMIO_MEM_WRITE), ns);
 			}
 			if (is_cpu(l->key) && o->has_cpu)
 				set_figure(t, FIG_CPU, memory, ns);

@@ -13,6 +13,10 @@
  *			then: a connection has the sum of those that came and whose data
  *			nobody has read yet, and each read takes its part.
  *
+ *	CPUs		Each CPU has a counter of lines that missed the last level cache. What it
+ *			has counted is charged to the task that ran since it was last looked at:
+ *			when the task leaves the CPU (sched_switch), and when the library looks.
+ *
  * The declarations below have only the fields that the programs read. Where these are in the
  * kernel that runs, libbpf finds out when it loads the programs (CO-RE).
  */
@@ -53,6 +57,7 @@ typedef __u8 u8;
 #define LEVELS		12		/* directories above a device that are looked at */
 #define GROUPS_DEEP	24
 #define SEGMENTS	256
+#define LINE		64
 
 /* ---- the kernel's types ---- */
 
@@ -228,7 +233,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, COUNT_SLOTS);
+	__uint(max_entries, COUNT_SLOTS + 1);	/* and COUNT_CPU */
 	__type(key, u32);
 	__type(value, struct count_bytes);
 } totals SEC(".maps");
@@ -248,6 +253,14 @@ struct {
 	__type(key, struct count_task_key);
 	__type(value, struct count_task);
 } tasks SEC(".maps");
+
+/* Of what CPUs read, a thread's bytes: nearly all threads have some. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, COUNT_READERS);
+	__type(key, struct count_task_key);
+	__type(value, struct count_task);
+} readers SEC(".maps");
 
 /* The number of a disk, which no other has until the next boot -> its slot */
 struct {
@@ -295,6 +308,20 @@ struct {
 	__type(key, int);
 	__type(value, struct unread);
 } arrivals SEC(".maps");
+
+/* Each CPU's counter; the library knows how many CPUs there are. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(u32));
+} counters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct count_look);
+} counted SEC(".maps");
 
 struct count_lost lost;
 unsigned int slots_used = 1;
@@ -468,29 +495,36 @@ static __always_inline int add_own(u32 slot, u64 to, u64 from)
 	return 0;
 }
 
-static __always_inline void add_task(u32 tid, u32 pid, u64 start, u64 leader, u32 slot, u64 to,
-				     u64 from)
+/* @map: tasks, or readers */
+static __always_inline void add_row(void *map, u32 tid, u32 pid, u64 start, u64 leader, u32 slot,
+				    u64 to, u64 from)
 {
 	struct count_task_key key = { .tid = tid, .slot = slot };
-	struct count_task *t = bpf_map_lookup_elem(&tasks, &key), fresh = {};
+	struct count_task *t = bpf_map_lookup_elem(map, &key), fresh = {};
 
 	/* Another thread had this number. */
 	if (t && t->start != start) {
-		bpf_map_delete_elem(&tasks, &key);
+		bpf_map_delete_elem(map, &key);
 		t = NULL;
 	}
 	if (!t) {
 		fresh.start = start;
 		fresh.leader = leader;
 		fresh.pid = pid;
-		bpf_map_update_elem(&tasks, &key, &fresh, BPF_NOEXIST);
-		t = bpf_map_lookup_elem(&tasks, &key);
+		bpf_map_update_elem(map, &key, &fresh, BPF_NOEXIST);
+		t = bpf_map_lookup_elem(map, &key);
 		if (!t) {
 			__sync_fetch_and_add(&lost.task_bytes, to + from);
 			return;
 		}
 	}
 	add_bytes(&t->bytes, to, from);
+}
+
+static __always_inline void add_task(u32 tid, u32 pid, u64 start, u64 leader, u32 slot, u64 to,
+				     u64 from)
+{
+	add_row(&tasks, tid, pid, start, leader, slot, to, from);
 }
 
 static __always_inline void add_current(struct task_struct *task, u32 slot, u64 to, u64 from)
@@ -901,4 +935,74 @@ int BPF_PROG(count_udp, struct sock *sk, struct sk_buff *skb, int len)
 	if (segment && segment < bytes)
 		return charge_read(skb, sk, bytes + headers * bytes / segment);
 	return charge_read(skb, sk, bytes + headers);
+}
+
+/* ---- what CPUs read ---- */
+
+/*
+ * What it counted since the last look. Other programs' events have the counter for a part of the time,
+ * and perf passes it on each 4 ms; tasks change more often. So how much is missing is a mean over
+ * 2^26 ns or more, and no more than 63 of 64.
+ */
+static __always_inline u64 lines_of(struct count_look *l, const struct bpf_perf_event_value *v)
+{
+	u64 lines = v->counter - l->counter, enabled, running;
+
+	/* It is another event than last time: the CPU was offline. */
+	if (v->counter < l->counter || v->enabled < l->enabled) {
+		lines = 0;
+		l->since_enabled = v->enabled;
+		l->since_running = v->running;
+	}
+	l->counter = v->counter;
+	l->enabled = v->enabled;
+	l->running = v->running;
+	enabled = v->enabled - l->since_enabled;
+	running = v->running - l->since_running;
+	if (enabled >> 26) {
+		if (running)
+			l->ratio = (enabled << 10) / running;
+		if (l->ratio > 64 << 10)
+			l->ratio = 64 << 10;
+		l->since_enabled = v->enabled;
+		l->since_running = v->running;
+	}
+	return l->ratio > 1024 ? lines * l->ratio >> 10 : lines;
+}
+
+/* To the task that runs, and its group. The idle task reads for interrupts, and is the root's. */
+static __always_inline int charge_counted(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const u64 ids = bpf_get_current_pid_tgid();
+	struct bpf_perf_event_value now = {};
+	struct count_look *last;
+	u64 bytes;
+	u32 first = 0;
+
+	last = bpf_map_lookup_elem(&counted, &first);
+	if (!last || bpf_perf_event_read_value(&counters, BPF_F_CURRENT_CPU, &now, sizeof(now)))
+		return 0;
+	bytes = LINE * lines_of(last, &now);
+	if (!bytes)
+		return 0;
+	add_total(COUNT_CPU, 0, bytes);
+	if (ids)
+		add_row(&readers, (u32)ids, ids >> 32, task->start_boottime,
+			task->group_leader->start_boottime, COUNT_CPU, 0, bytes);
+	return add_own(COUNT_CPU, 0, bytes);
+}
+
+/* The task that leaves the CPU is still the one that runs. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(count_switch)
+{
+	return charge_counted();
+}
+
+/* Run by the library, on each CPU in turn, so that a task which stays there is charged, too */
+SEC("raw_tp")
+int count_look(void *context)
+{
+	return charge_counted();
 }

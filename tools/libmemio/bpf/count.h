@@ -10,9 +10,11 @@
 #define MEMIO_COUNT_H
 
 #define COUNT_SLOTS	512
+#define COUNT_CPU	COUNT_SLOTS	/* in keys: what CPUs read from memory, as bytes "from" */
 #define COUNT_NAME	32
-#define COUNT_GROUPS	8192		/* rows: groups times devices that they used */
+#define COUNT_GROUPS	16384		/* rows: groups times devices that they used, or the CPUs */
 #define COUNT_TASKS	16384		/* rows: threads times devices */
+#define COUNT_READERS	65536		/* rows: threads that read something */
 
 struct count_bytes {
 	unsigned long long to, from;
@@ -36,6 +38,16 @@ struct count_task {
 
 struct count_net_key {
 	unsigned int space, ifindex;	/* the network namespace's number */
+};
+
+/*
+ * A CPU's counter when it was last looked at: what it has counted, and for how long it was there, and
+ * counted. @since is when @ratio was made: of 1024ths, how much more it would have counted in all
+ * of that time.
+ */
+struct count_look {
+	unsigned long long counter, enabled, running;
+	unsigned long long since_enabled, since_running, ratio;
 };
 
 /* What found no room */

@@ -228,6 +228,71 @@ static void prices(void)
 	sums_free(s);
 }
 
+/* What CPUs read is memory bytes as it is, beside devices. */
+static void cpus(void)
+{
+	const struct mio_price half = { 1, 0.5, 0, 0.5, 0 };
+	struct sums *s = sums_new();
+	const int disk = sums_device(s, "0000:00:03.0");
+	struct memio_stat stat = { 0 };
+	uint64_t to, from;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (i)
+			sums_with_cpu(s, false);
+		sums_begin(s);
+		sums_parent(s, 10, 1);
+		sums_parent(s, 12, 10);
+		sums_group(s, 12, disk, 100, 0);
+		sums_group(s, 12, SUMS_CPU, 0, 6400);
+		sums_group(s, 10, SUMS_CPU, 0, 64);
+		sums_group(s, 1, SUMS_CPU, 0, 640);
+		sums_task(s, 500, 500, 9000, SUMS_CPU, 0, 6400);
+		sums_total(s, disk, 100, 0);
+		sums_total(s, SUMS_CPU, 0, 7104);
+		sums_moved(s, &to, &from);
+		same("devices moved", to, i ? 0 : 100);
+		same("... nothing from them", from, 0);
+		sums_claimed(s, &to, &from);
+		same("groups have claimed nothing", from, 0);
+		check(sums_end(s, &half), "a snapshot");
+		same("a group", sums_group_stat(s, 10, MEMIO_TREE, &stat), 0);
+		check(!memio_stat_find(&stat, "cpu") == !i, "a line of CPUs, if they are counted");
+		if (!i)
+			same("no device's", get(&stat, "total", MEMIO_MEM_READ), 50);
+	}
+	check(!memio_has(memio_stat_find(&stat, "cpu"), MEMIO_IO_TO) &&
+	      !memio_has(memio_stat_find(&stat, "cpu"), MEMIO_MEM_WRITE), "nothing else is known");
+	same("read by CPUs", get(&stat, "cpu", MEMIO_MEM_READ), 6464);
+	same("read in all", get(&stat, "total", MEMIO_MEM_READ), 6464 + 50);
+	same("not by IO", get(&stat, "total", MEMIO_IO_FROM), 0);
+	same("a task", sums_task_stat(s, 500, 0, &stat), 0);
+	same("read by it", get(&stat, "cpu", MEMIO_MEM_READ), 6400);
+	same("the machine", sums_group_stat(s, SUMS_ROOT, MEMIO_TREE, &stat), 0);
+	same("read by all", get(&stat, "cpu", MEMIO_MEM_READ), 7104);
+	same("some CPU's counter was another's", get(&stat, "cpu", MEMIO_VALID), 0);
+	check(!memio_has(memio_stat_find(&stat, "cpu"), MEMIO_UNCLAIMED_FROM),
+	      "no part of it is unclaimed");
+	same("the root's own", sums_group_stat(s, SUMS_ROOT, MEMIO_LOCAL, &stat), 0);
+	same("read by it", get(&stat, "cpu", MEMIO_MEM_READ), 640);
+
+	/* A group and a thread are gone. */
+	check(sums_settle_group(s, 12, 10, SUMS_CPU, 0, 6400), "settled");
+	check(sums_settle_task(s, 500, 500, 9000, SUMS_CPU, 0, 6400), "settled");
+	sums_begin(s);
+	sums_parent(s, 10, 1);
+	sums_group(s, 10, SUMS_CPU, 0, 64);
+	sums_task(s, 500, 501, 9000, SUMS_CPU, 0, 100);
+	check(sums_end(s, &half), "a snapshot");
+	same("a group", sums_group_stat(s, 10, MEMIO_LOCAL, &stat), 0);
+	same("read by it and by those that are gone", get(&stat, "cpu", MEMIO_MEM_READ), 6464);
+	same("a task", sums_task_stat(s, 500, 0, &stat), 0);
+	same("read by it, with a thread that has ended", get(&stat, "cpu", MEMIO_MEM_READ), 6500);
+	memio_stat_free(&stat);
+	sums_free(s);
+}
+
 /* Descriptors and completions are paid by the bytes that they are there for. */
 static void along(void)
 {
@@ -324,6 +389,7 @@ int main(void)
 	sums_free(s);
 	random_rows();
 	prices();
+	cpus();
 	along();
 	ahead();
 	return failed > 0;
