@@ -369,8 +369,8 @@ static void open_again(struct counted *c, int cpu)
 }
 
 /*
- * Did a CPU's counter run? Snapshots may follow each other at once, and perf passes counters on each
- * 4 ms, so that this is judged over a longer time.
+ * Did a CPU's counter run? Snapshots may follow each other at once, and perf passes counters on
+ * each 4 ms, so that this is judged over a longer time.
  */
 static bool ran(struct counted *c, int cpu, bool online)
 {

@@ -7,8 +7,8 @@
  * processors perf's cache-misses are lines that missed the last level cache. Elsewhere they are
  * something else. The event shares its counter with other programs' events, as perf does it.
  *
- * What is not counted is not to look like nothing: if one CPU that is online has no counter, none is
- * used. On hybrid processors, efficient cores have a PMU of their own.
+ * What is not counted is not to look like nothing: if one CPU that is online has no counter, none
+ * is used. On hybrid processors, efficient cores have a PMU of their own.
  */
 #ifdef MEMIO_BPF
 

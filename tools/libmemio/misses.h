@@ -9,13 +9,13 @@
 #include <stddef.h>
 
 /*
- * mio_misses_cpu: such a counter of that CPU, which does not count yet; or an error: -ENODEV, -ENXIO
- * if the CPU is not online, or there are none at all
+ * mio_misses_cpu: such a counter of that CPU, which does not count yet; or an error: -ENODEV,
+ * -ENXIO if the CPU is not online, or there are none at all
  */
 int mio_misses_cpu(int cpu);
 /*
- * mio_misses_open: of each CPU that is online: @fd has one for each of @cpus, or -1. How many there are;
- * 0: not all CPUs can have one, and @why says so
+ * mio_misses_open: of each CPU that is online: @fd has one for each of @cpus, or -1. How many
+ * there are; 0: not all CPUs can have one, and @why says so
  */
 int mio_misses_open(int *fd, int cpus, const char *cpuinfo, char *why, size_t size);
 /* mio_misses_begin: they count. mio_misses_close: of all */

@@ -20,7 +20,7 @@
 #include "prices.h"
 
 #define SUMS_ROOT	1		/* the id of the hierarchy's root */
-#define SUMS_CPU	(-2)		/* the number of no device: what CPUs read, as bytes "from" */
+#define SUMS_CPU	(-2)		/* no device's number: what CPUs read, as bytes "from" */
 
 struct sums;
 
@@ -32,7 +32,7 @@ int sums_device(struct sums *s, const char *name);
 size_t sums_devices(const struct sums *s);
 const char *sums_device_name(const struct sums *s, size_t i);
 
-/* sums_with_cpu: there is a line "cpu" from now on; @valid: of all CPUs, in the next snapshot */
+/* sums_with_cpu: there is a line "cpu" from now on; @valid: of all CPUs, in this snapshot */
 void sums_with_cpu(struct sums *s, bool valid);
 /* sums_begin: forgets all but devices and what is settled */
 void sums_begin(struct sums *s);

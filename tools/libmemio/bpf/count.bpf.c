@@ -940,9 +940,9 @@ int BPF_PROG(count_udp, struct sock *sk, struct sk_buff *skb, int len)
 /* ---- what CPUs read ---- */
 
 /*
- * What it counted since the last look. Other programs' events have the counter for a part of the time,
- * and perf passes it on each 4 ms; tasks change more often. So how much is missing is a mean over
- * 2^26 ns or more, and no more than 63 of 64.
+ * What it counted since the last look. Other programs' events have the counter for a part of the
+ * time, and perf passes it on each 4 ms; tasks change more often. So how much is missing is a mean
+ * over 2^26 ns or more, and no more than 63 of 64.
  */
 static __always_inline u64 lines_of(struct count_look *l, const struct bpf_perf_event_value *v)
 {

@@ -41,9 +41,9 @@ struct count_net_key {
 };
 
 /*
- * A CPU's counter when it was last looked at: what it has counted, and for how long it was there, and
- * counted. @since is when @ratio was made: of 1024ths, how much more it would have counted in all
- * of that time.
+ * A CPU's counter when it was last looked at: what it has counted, and for how long it was there,
+ * and counted. @since is when @ratio was made: of 1024ths, how much more it would have counted in
+ * all of that time.
  */
 struct count_look {
 	unsigned long long counter, enabled, running;
