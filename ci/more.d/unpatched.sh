@@ -134,13 +134,15 @@ memory() {
 costs() {
 	# As docs/RESULTS.md has them; two runs differ by 30 at most.
 	if [[ $version == 6.1.* ]]; then
-		near "a direct read takes" "$(cost_of read)" 857 150
+		near "a direct read takes, with its two switches" "$(cost_of read)" 1696 150
+		near "... a switch" "$(cost_of switch)" 421 150
 		near "... a packet, from one interface to another" "$(cost_of packet)" 1519 150
 		near "... one that is received, in programs" "$(cost_of received_programs)" 1072 150
 		near "... a segment of TCP" "$(cost_of segment_programs)" 1329 150
 		return
 	fi
-	near "a direct read takes" "$(cost_of read)" 827 150
+	near "a direct read takes, with its two switches" "$(cost_of read)" 1791 150
+	near "... a switch" "$(cost_of switch)" 469 150
 	near "... a packet, from one interface to another" "$(cost_of packet)" 1332 150
 	near "... one that is received, in programs" "$(cost_of received_programs)" 981 150
 	near "... a segment of TCP" "$(cost_of segment_programs)" 1211 150
