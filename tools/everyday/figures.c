@@ -259,7 +259,7 @@ static void notes(struct memio *m, const struct figures *f, FILE *to)
 	io = memio_get(total, MEMIO_IO_TO) + memio_get(total, MEMIO_IO_FROM);
 	unpriced = memio_unpriced(total);
 	if (lacks_memory(m))
-		fputs("  memory bytes of devices are absent: BPF programs count what they move\n", to);
+		fputs("  memory bytes of devices are absent: BPF programs count IO bytes\n", to);
 	if (io && unpriced)
 		fprintf(to, "  %.0f %% of the IO bytes have no price: they count as memory bytes, which is an upper bound\n",
 			unpriced * 100. / io);

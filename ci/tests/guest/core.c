@@ -135,7 +135,7 @@ static void prepare(void)
 
 	run_on(0);
 	write_file("/proc/sys/kernel/sched_rt_runtime_us", "-1");
-	/* From Linux 6.12 on the fair class has 50 ms a second all the same, if another task waits. */
+	/* From Linux 6.12 on the fair class has 50 ms a second all the same, if a task waits. */
 	if (!access(FAIR_SERVER, F_OK))
 		write_file(FAIR_SERVER, "0");
 	if (sched_setscheduler(0, SCHED_FIFO, &first))
