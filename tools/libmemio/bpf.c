@@ -798,20 +798,21 @@ static bool bpf_here(struct memio *m)
 	if (c->cpus > 0)
 		open_misses(m, c);
 	err = c->cpus < 0 ? c->cpus : begin(c, NULL);
-	/* Rather devices alone than nothing */
-	if (err && c->misses) {
-		mio_misses_close(c->miss, c->cpus);
-		c->misses = 0;
-		snprintf(c->no_misses, sizeof(c->no_misses),
-			 "what CPUs read is not counted: %s (%s)", strerror(-err), complaint);
-		*complaint = '\0';
-		err = begin(c, NULL);
-	}
 	/* A kernel that has, or has not, what kernels of its number have */
 	if (err && err != -EPERM && err != -EACCES) {
 		btf = btf__load_vmlinux_btf();
 		if (btf)
 			err = begin(c, btf);
+		/* Rather devices alone than nothing */
+		if (btf && err && c->misses) {
+			mio_misses_close(c->miss, c->cpus);
+			c->misses = 0;
+			snprintf(c->no_misses, sizeof(c->no_misses),
+				 "what CPUs read is not counted: %s (%s)", strerror(-err),
+				 complaint);
+			*complaint = '\0';
+			err = begin(c, btf);
+		}
 		btf__free(btf);
 	}
 	libbpf_set_print(old);

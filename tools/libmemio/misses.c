@@ -35,6 +35,17 @@ static int open_event(int cpu, uint64_t type)
 	return fd < 0 ? -errno : fd;
 }
 
+/* A large machine takes more files than a process has by default. False: there are no more */
+static bool more_files(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= r.rlim_max)
+		return false;
+	r.rlim_cur = r.rlim_max;
+	return !setrlimit(RLIMIT_NOFILE, &r);
+}
+
 /* The number of the efficient cores' PMU; 0: there is none */
 static unsigned int atom_type(void)
 {
@@ -52,19 +63,14 @@ static unsigned int atom_type(void)
 int mio_misses_cpu(int cpu)
 {
 	unsigned int type;
-	struct rlimit r;
 	int fd = open_event(cpu, 0);
 
+	if (fd == -EMFILE && more_files())
+		fd = open_event(cpu, 0);
 	if (fd == -ENOENT) {
 		type = atom_type();
 		if (type)
 			fd = open_event(cpu, type);
-	}
-	/* A large machine takes more files than a process has by default. */
-	if (fd == -EMFILE && !getrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur < r.rlim_max) {
-		r.rlim_cur = r.rlim_max;
-		if (!setrlimit(RLIMIT_NOFILE, &r))
-			fd = open_event(cpu, 0);
 	}
 	return fd;
 }

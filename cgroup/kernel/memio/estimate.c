@@ -593,13 +593,10 @@ void memio_window_cost(enum memio_estimator kind, const struct memio_seen *seen,
 /* A line that has cost a line, or nothing */
 static const struct memio_rate all = { .mem = MEMIO_LINE_BYTES, .all = MEMIO_LINE_BYTES };
 static const struct memio_rate none = { .all = MEMIO_LINE_BYTES };
-static const struct memio_flow flow_all = { .lasting = { .mem = MEMIO_LINE_BYTES,
-							  .all = MEMIO_LINE_BYTES } };
-static const struct memio_flow flow_none = { .lasting = { .all = MEMIO_LINE_BYTES } };
 
 /*
- * By chance, few lines may cost more than themselves, and as often less: each counts as it is, or all
- * together would cost too little. What is charged is a line for a line at most.
+ * By chance, few lines may cost more than themselves, and as often less: each counts as it is, or
+ * all together would cost too little. What is charged is a line for a line at most.
  */
 static u32 lasting_price(struct memio_rate *r, u32 price, u64 bytes)
 {
@@ -738,10 +735,10 @@ void memio_estimate_init(struct memio_estimate *e, enum memio_estimator kind)
 
 	memset(e, 0, sizeof(*e));
 	e->kind = kind;
-	e->to_read = flow_all;
-	e->to_write = flow_none;
-	e->from_read = flow_none;
-	e->from_write = flow_all;
+	e->to_read.lasting = all;
+	e->to_write.lasting = none;
+	e->from_read.lasting = none;
+	e->from_write.lasting = all;
 	e->check_to = check;
 	e->check_from = check;
 }

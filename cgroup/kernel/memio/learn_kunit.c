@@ -350,7 +350,7 @@ static void alone_in_a_package(struct kunit *test)
 		memio_learner_window(l, &seen, moved, 2, &common, &own);
 	KUNIT_EXPECT_LT(test, own.to_read[1], ONE / 2);
 
-	/* Nothing that was late is known after a pause, nor of the device that had the place before. */
+	/* What was late is forgotten after a pause, and when another device has the place. */
 	memio_learner_pause(l);
 	KUNIT_EXPECT_EQ(test, l->late[1].io, 0);
 	memio_learner_window(l, &seen, moved, 2, &common, &own);
