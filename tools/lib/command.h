@@ -67,8 +67,8 @@ struct command_option {
 	{ .id = OPT_BACKEND, .name = "backend", .value = "WHICH", \
 	  .completes = COMPLETES_WORDS, .words = "auto kernel bpf", \
 	  .help = "Take figures from the files of a kernel with memio (kernel), or count " \
-		  "bytes of devices by BPF programs, which need root (bpf). The default, auto, takes " \
-		  "the kernel's files if they are there." }
+		  "by BPF programs, which need root (bpf). The default, auto, takes the kernel's " \
+		  "files if they are there." }
 
 /**
  * struct subcommand - the word that follows the command
