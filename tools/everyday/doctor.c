@@ -797,7 +797,8 @@ const struct command command_doctor = {
 		 "counters, DMA that memio does not see, and tasks that no limit can stop. Says "
 		 "what to do if a check finds something.",
 	.notes = "The status is 0 if all that this machine can do works, 1 if something is wrong, "
-		 "and 77 if the kernel has no memio or no cgroup v2 hierarchy is mounted.",
+		 "and 77 if neither the kernel nor BPF programs can count, or no cgroup v2 "
+		 "hierarchy is mounted.",
 	.option = options,
 	.arguments = COMPLETES_GROUP,
 	.main = cmd_doctor,
