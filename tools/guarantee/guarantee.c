@@ -36,8 +36,9 @@ static const struct command_option options[] = {
 	{ .id = OPT_CORES, .name = "cores", .value = "N",
 	  .help = "Run on N cores of each package (default: all)." },
 	{ .id = OPT_BUFFER, .name = "buffer", .value = "SIZE",
-	  .help = "Give each thread a buffer of SIZE, a power of two; K, M and G are powers of "
-		  "1024 (default: all buffers together are 16 times as large as the caches)." },
+	  .help = "Give each thread a buffer of SIZE, a power of two (default: all buffers "
+		  "together are 16 times as large as the caches). K, M and G are powers of "
+		  "1024." },
 	{ .id = OPT_CACHES, .name = "caches", .value = "L1,L2,L3",
 	  .help = "The sizes of the caches, if the machine reports wrong ones." },
 	{ .id = OPT_MARK, .name = "mark", .value = "COMMAND", .completes = COMPLETES_COMMAND,

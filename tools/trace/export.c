@@ -118,7 +118,9 @@ const struct command trace_export = {
 	.name = "export",
 	.summary = "print every record, as CSV or JSON lines",
 	.usage = "[OPTION...] [FILE]",
-	.about = "Prints a line for each record, switch of tasks and loss in FILE [" TRACE_FILE "]: the time (TSC, and nanoseconds of CLOCK_MONOTONIC), the CPU, the task, and the number of events.",
+	.about = "Prints a line for each record, switch of tasks and loss in FILE [" TRACE_FILE "]. "
+		  "A line has the time (TSC, and nanoseconds of CLOCK_MONOTONIC), the CPU, the "
+		  "task, and the number of events.",
 	.notes = "If FILE is damaged, the command prints what it can read, and the status is 1.",
 	.option = options,
 	.arguments = COMPLETES_FILE,
