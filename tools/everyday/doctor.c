@@ -792,13 +792,13 @@ const struct command command_doctor = {
 	.name = "doctor",
 	.summary = "check what memio needs on this machine, and say what to do",
 	.usage = "[OPTION...] [GROUP]",
-	.about = "Checks all that memio's figures and limits need: the kernel, the controller down "
-		 "to GROUP (default: the group in which this command runs), the processor and its "
-		 "counters, DMA that memio does not see, and tasks that no limit can stop. Says "
-		 "what to do if a check finds something.",
-	.notes = "The status is 0 if all that this machine can do works, 1 if something is wrong, "
-		 "and 77 if neither the kernel nor BPF programs can count, or no cgroup v2 "
-		 "hierarchy is mounted.",
+	.about = "Checks all that memio's figures and limits need: the kernel, and the controller "
+		 "down to GROUP (default: the group in which this command runs). Also checks the "
+		 "processor and its counters, DMA that memio does not see, and tasks that no "
+		 "limit can stop. Says what to do if a check finds something.",
+	.notes = "The status is 0 if all that this machine can do works, and 1 if something is "
+		 "wrong. The status is 77 if neither the kernel nor BPF programs can count, or "
+		 "no cgroup v2 hierarchy is mounted.",
 	.option = options,
 	.arguments = COMPLETES_GROUP,
 	.main = cmd_doctor,

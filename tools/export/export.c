@@ -36,8 +36,8 @@ static const struct command_option options[] = {
 	  .help = "With --once: in the format of OpenMetrics. By HTTP a client asks for it with "
 			"its header Accept." },
 	{ OPT_DEPTH, "cgroup-depth", "N",
-	  .help = "Name groups down to this depth, 0 to 100; the default is 2. What deeper "
-			"groups move is a part of the group above them." },
+	  .help = "Name groups down to this depth, 0 to 100; the default is 2. The bytes of "
+			"deeper groups are in the group above them." },
 	{ OPT_MATCH, "match", "GLOB",
 	  .help = "Name only groups whose whole path matches, as '/system.slice/*', and the "
 			"root. A '*' matches a '/', too." },

@@ -272,8 +272,9 @@ const struct command command_report = {
 	.summary = "make one HTML page of a recording: curves and tables",
 	.usage = "[OPTION]... FILE",
 	.about = "Adds up the samples that memio record wrote to FILE, and to older files (FILE.1 "
-		 "and so on), and makes one HTML page: curves of the groups and devices that "
-		 "moved most bytes, and tables of all that moved bytes. The page needs no network.",
+		 "and so on), and makes one HTML page. The page has curves of the groups and "
+		 "devices that moved most bytes, and tables of all that moved bytes. It needs no "
+		 "network.",
 	.option = option_rows,
 	.arguments = COMPLETES_FILE,
 	.main = cmd_report,

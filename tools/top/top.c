@@ -168,7 +168,7 @@ static const struct command_option option_rows[] = {
 	{ OPT_ROOT, "root", "DIR",
 	  .help = "Read DIR/proc and DIR/sys instead of /proc and /sys. If there is DIR/0, DIR "
 			"is a recording: DIR/0, DIR/1 and so on have copies of proc and sys, "
-			"one for each sample, and can have a file time_ns with the time of the "
+			"one for each sample. Each can have a file time_ns with the time of its "
 			"sample.",
 	  .completes = COMPLETES_FILE },
 	{ .name = NULL }
