@@ -147,7 +147,7 @@ static void enabled(struct doctor *d)
 {
 	char text[4096], *off;
 
-	if (!there(d, "sys/kernel/memio"))
+	if (is_bpf(d) || !there(d, "sys/kernel/memio"))
 		return;
 	read_text(d, "proc/cmdline", text, sizeof(text));
 	off = strstr(text, "memio=off");
@@ -186,10 +186,11 @@ static void controller(struct doctor *d)
 	char *lacks, todo[500];
 	int is;
 
-	if (!memio_mount(d->m) || is_bpf(d))
+	/* A kernel without memio has no controller, and the first check has said so. */
+	if (!memio_mount(d->m) || is_bpf(d) || !there(d, "sys/kernel/memio"))
 		return;
 	if (!c || !c->there) {
-		say(d, "controller", there(d, "sys/kernel/memio") ? WRONG : UNABLE, "none",
+		say(d, "controller", WRONG, "none",
 		    "look for cgroup_disable= on the kernel's command line; in a container, ask its host",
 		    "the controller memio is not in %s/cgroup.controllers", memio_mount(d->m));
 		return;
@@ -374,7 +375,7 @@ static const char *holders(struct doctor *d, char *text, size_t size)
 	return text;
 }
 
-/* The counters are read only while somebody wants figures: it takes some windows. */
+/* The kernel reads the counters while memio accounts; the first windows take some milliseconds. */
 static void valid(struct doctor *d)
 {
 	const struct memio_pair *io = memio_flat_find(&d->state, "io");
@@ -383,15 +384,23 @@ static void valid(struct doctor *d)
 	int i;
 
 	first_word(read_text(d, "sys/kernel/memio/source", src, sizeof(src)));
-	if (!*src || !strcmp(src, "none"))
+	if (is_bpf(d) || !*src || !strcmp(src, "none"))
 		return;
+	/* Why nothing is accounted is said above. */
+	if (!strcmp(first_word(read_text(d, "sys/kernel/memio/enabled", text, sizeof(text))), "0"))
+		return;
+	first_word(read_text(d, "sys/kernel/memio/sampling", text, sizeof(text)));
+	if (!strcmp(text, "never")) {
+		say(d, "valid", WRONG, "never", "echo auto >/sys/kernel/memio/sampling",
+		    "root has forbidden memio to read the caches' counters: an IO byte counts as a memory byte");
+		return;
+	}
 	for (i = 0; i < 20; i++) {
 		first_word(read_text(d, "sys/kernel/memio/valid", text, sizeof(text)));
 		if (!strcmp(text, "1") || (io && !strcmp(io->word, "ok")) ||
 		    *memio_root(d->m))
 			break;
 		nanosleep(&pause, NULL);
-		memio_group_stat(d->m, "/", MEMIO_TREE, &d->figures);
 		if (d->has_state)
 			memio_group_state(d->m, "/", &d->state);
 		io = memio_flat_find(&d->state, "io");
@@ -399,13 +408,11 @@ static void valid(struct doctor *d)
 	if (!strcmp(text, "1") || (io && !strcmp(io->word, "ok")))
 		say(d, "valid", GOOD, "ok", "", "the counters are being read, and estimates are valid");
 	else if (io && strcmp(io->word, "held"))
-		say(d, "valid", WRONG, io->word,
-		    "end what counts events of the uncore, such as perf stat -a, pcm or a profiler; memio(7) has the words of memio.state",
+		say(d, "valid", WRONG, io->word, !strcmp(io->word, "warming") ?
+		    "run memio doctor again in a second: the kernel has just begun to read the counters" :
+		    "memio(7) has the words of memio.state",
 		    "estimates are not valid: memio.state says io %s%s", io->word,
 		    holders(d, text, sizeof(text)));
-	else if (!io && !d->is_root)
-		say(d, "valid", HINT, "not-wanted", "run memio doctor as root",
-		    "nobody who may reads figures, so the kernel does not read the counters");
 	else
 		say(d, "valid", WRONG, "held",
 		    "end what counts events of the uncore, such as perf stat -a, pcm or a profiler",
@@ -417,61 +424,82 @@ static void cpu(struct doctor *d)
 {
 	const struct memio_capability *c = memio_can(d->m, "cpu");
 	const struct memio_pair *word = memio_flat_find(&d->state, "cpu");
+	char todo[500];
 
 	if (!memio_mount(d->m) || !c)
 		return;
-	if (!there(d, "sys/kernel/memio")) {
+	if (is_bpf(d) || !there(d, "sys/kernel/memio")) {
 		if (c->there)
 			say(d, "cpu", GOOD, "counted", "", "%s", c->why);
-		else if (!strcmp(memio_backend(d->m), "bpf"))
+		else if (is_bpf(d))
 			say(d, "cpu", HINT, "not-counted", "", "%s", c->why);
 		return;
 	}
-	if (word && !strcmp(word->word, "absent"))
+	if (word && !strcmp(word->word, "absent")) {
 		say(d, "cpu", HINT, "absent",
 		    "limit io instead: the kernel refuses a limit of cpu, and one of total holds IO bytes alone",
 		    "this machine has no counter of what CPUs read: %s", c->why);
-	else if (c->there)
+	} else if (word && !strcmp(word->word, "held")) {
+		say(d, "cpu", HINT, "held",
+		    "end what counts events of CPUs, such as perf stat or a profiler",
+		    "other programs hold the counter of what CPUs read: %s", c->why);
+	} else if (c->there) {
 		say(d, "cpu", GOOD, "counted", "", "what CPUs read is counted");
-	else
-		say(d, "cpu", HINT, "not-counted", d->has_state ?
-		    "echo on >memio.cpu, in the root, counts it; so does a limit of cpu or total" :
-		    "a limit of cpu or total, a guarantee, or a reader with CAP_PERFMON makes the kernel count it",
-		    "%s", c->why);
+	} else {
+		snprintf(todo, sizeof(todo),
+			 "echo on >%s/memio.cpu has the kernel count it; so does a limit of cpu or total, a guarantee or a weight",
+			 memio_mount(d->m));
+		say(d, "cpu", HINT, "not-counted", todo, "%s", c->why);
+	}
 }
 
 /* ---- DMA that nobody accounts ---- */
 
+#define DISAGREES_TODO \
+	"look for RDMA, VFIO, DPDK, AF_XDP with zero copy, graphics or accelerators; figures of IO bytes lack what they move"
+
+/* A number behind a key, in a line; @otherwise without the key */
+static long number_behind(const char *line, const char *key, long otherwise)
+{
+	const char *at = strstr(line, key);
+
+	return at ? strtol(at + strlen(key), NULL, 10) : otherwise;
+}
+
 static void agrees(struct doctor *d)
 {
+	const struct memio_pair *io = memio_flat_find(&d->state, "io");
 	static char text[65536];
-	char *at;
-	long to, from, ok;
+	char *line, *left = NULL;
+	long to = 0, from = 0, ok = -1;
 
 	read_text(d, "sys/kernel/debug/memio/samples", text, sizeof(text));
-	at = strstr(text, "check_to=");
-	if (!at) {
-		if (!d->is_root && there(d, "sys/kernel/memio"))
-			say(d, "agrees", HINT, "not-seen", "run memio doctor as root",
-			    "whether the counters agree with what is accounted is in debugfs, which is root's");
-		return;
+	/* Each package has a line with it: the first one that disagrees, or the last one */
+	for (line = strtok_r(text, "\n", &left); line && ok; line = strtok_r(NULL, "\n", &left)) {
+		if (!strstr(line, "check_to="))
+			continue;
+		to = number_behind(line, "check_to=", 0);
+		from = number_behind(line, "check_from=", 0);
+		ok = number_behind(line, " ok=", 1);
 	}
-	to = strtol(at + 9, NULL, 10);
-	at = strstr(text, "check_from=");
-	from = at ? strtol(at + 11, NULL, 10) : 0;
-	at = strstr(text, " ok=");
-	ok = at ? strtol(at + 4, NULL, 10) : 1;
-	json_object_set_new(d->report, "check_to", json_integer(to));
-	json_object_set_new(d->report, "check_from", json_integer(from));
-	if (ok)
+	if (ok >= 0) {
+		json_object_set_new(d->report, "check_to", json_integer(to));
+		json_object_set_new(d->report, "check_from", json_integer(from));
+	}
+	if (!ok)
+		say(d, "agrees", WRONG, "disagrees", DISAGREES_TODO,
+		    "devices do DMA that memio does not account, or the other way round: the counters saw %ld bytes to devices and %ld from them for 1000 accounted",
+		    to, from);
+	else if (io && !strcmp(io->word, "disagrees"))
+		say(d, "agrees", WRONG, "disagrees", DISAGREES_TODO,
+		    "devices do DMA that memio does not account, or the counts cannot be right: memio.state says io disagrees");
+	else if (ok > 0)
 		say(d, "agrees", GOOD, "agrees", "",
 		    "the counters agree with what is accounted: %ld and %ld bytes for 1000 to and from devices",
 		    to, from);
-	else
-		say(d, "agrees", WRONG, "disagrees",
-		    "look for RDMA, VFIO, DPDK, AF_XDP with zero copy, graphics or accelerators; figures of IO bytes lack what they move",
-		    "devices do DMA that memio does not account, or the other way round: the counters saw %ld bytes to devices and %ld from them for 1000 accounted",
-		    to, from);
+	else if (!d->is_root && there(d, "sys/kernel/memio"))
+		say(d, "agrees", HINT, "not-seen", "run memio doctor as root",
+		    "whether the counters agree with what is accounted is in debugfs, which is root's");
 }
 
 static void unpriced(struct doctor *d)
@@ -579,7 +607,8 @@ static void limits(struct doctor *d)
 		    "%u groups have a guarantee (memio.min), which has no effect: nobody has said what the memory gives",
 		    l.mins);
 	if (l.no_slot)
-		say(d, "slots", WRONG, "no-slot", "boot with more of them: memio_owners=",
+		say(d, "slots", WRONG, "no-slot",
+		    "look which group it is: no_slot in memio.events.local; it takes fewer tasks in this group, or a higher memory.max, or a boot without memio_owners=",
 		    "%" PRIu64 " times there was no id or no memory to charge a task: some figures are too low",
 		    l.no_slot);
 	if (l.invalid)
