@@ -15,8 +15,8 @@
 #include "number.h"
 #include "options.h"
 
-/* Where: hwloc says, within what this process may use */
-static bool find_place(struct active *a, bool io)
+/* Where: hwloc says, within what this process may use. A STATUS_ */
+static int find_place(struct active *a, bool io)
 {
 	hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
 	hwloc_topology_t topology;
@@ -28,7 +28,7 @@ static bool find_place(struct active *a, bool io)
 	    hwloc_topology_load(topology) ||
 	    hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_THREAD)) {
 		complain_errno("looking at the machine");
-		return false;
+		return STATUS_FAILED;
 	}
 	good = place(topology, allowed, a->cores, a->cpu, io, &a->at);
 	if (!good)
@@ -59,7 +59,7 @@ static bool find_place(struct active *a, bool io)
 			 (unsigned long long)a->at.bytes[L2] >> 10);
 	hwloc_topology_destroy(topology);
 	hwloc_bitmap_free(allowed);
-	return good;
+	return good ? STATUS_OK : a->caches[LLC] && !*a->at.error ? STATUS_USAGE : STATUS_UNABLE;
 }
 
 static bool rates(const char *text, struct active *a)
@@ -445,6 +445,7 @@ static int measure_it(struct active *a, const struct asked *asked, const struct 
 	const char *what = o->sub->name;
 	const bool probing = !strcmp(what, "probe"), running = !strcmp(what, "run");
 	unsigned long n;
+	int status;
 
 	if (!options_suit(o, what))
 		return STATUS_USAGE;
@@ -465,8 +466,9 @@ static int measure_it(struct active *a, const struct asked *asked, const struct 
 	}
 	if (!bubble_makes_sense(a))
 		return STATUS_USAGE;
-	if (!find_place(a, running && a->bubble.rates))
-		return STATUS_FAILED;
+	status = find_place(a, running && a->bubble.rates);
+	if (status != STATUS_OK)
+		return status;
 	if (a->buffer && a->buffer <= a->at.bytes[LLC]) {
 		complain("--buffer: more than the last cache, which has %llu KiB",
 			 (unsigned long long)a->at.bytes[LLC] >> 10);
@@ -528,7 +530,8 @@ const struct command command_active = {
 		  "much slower COMMAND gets.",
 	.notes = "SIZE and RATE: bytes; K, M and G are powers of 1024. Printed MB/s and GB/s are "
 		  "powers of 1000. predict: the status is 1 if a prediction goes beyond what "
-		  "was measured. After signal N, the status is 128 + N.",
+		  "was measured. run: if COMMAND fails and nothing says that it may, the "
+		  "status is COMMAND's. After signal N, the status is 128 + N.",
 	.option = options,
 	.sub = subcommands,
 	.main = cmd_active,

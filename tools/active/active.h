@@ -257,6 +257,7 @@ struct run {
 	double rate[BUBBLE_MAX];
 	unsigned int rates;
 	const char *metric;		/* that it was run with; NULL: none yet */
+	int failed;			/* the command's STATUS_, if it ended what was run; or 0 */
 };
 
 int run(const struct active *a, char **command);

@@ -187,10 +187,11 @@ fail:
 	_exit(127);
 }
 
-/* How it ended; complains */
-static bool ended_well(const struct active *a, const char *name, int status)
+/* How it ended; complains, and what memio ends with then is in @failed */
+static bool ended_well(const struct active *a, const char *name, int status, int *failed)
 {
 	if (WIFSIGNALED(status)) {
+		*failed = 128 + WTERMSIG(status);
 		if (!interrupted)
 			complain("%s was killed by signal %d (%s): this run does not count", name,
 				 WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -198,6 +199,7 @@ static bool ended_well(const struct active *a, const char *name, int status)
 	}
 	if (!WEXITSTATUS(status) || a->any_status)
 		return !interrupted;
+	*failed = WEXITSTATUS(status);
 	if (!interrupted)
 		complain("%s ended with status %d, so its time means nothing; if that is how it ends when all is well, --any-status",
 			 name, WEXITSTATUS(status));
@@ -237,9 +239,9 @@ static bool wait_for(const struct keeper *k, const char *name, struct ending *e)
 	return !e->stopped;
 }
 
-/* With a keeper, if it returns one, which has to end */
+/* With a keeper, if it returns one, which has to end; @failed is as of ended_well() */
 static bool run_child(const struct active *a, char **command, struct keeper *keeper,
-		      struct sample *s, unsigned int *processes)
+		      struct sample *s, unsigned int *processes, int *failed)
 {
 	struct start start = { .a = a, .command = command };
 	int go[2] = { -1, -1 }, result[2], misses = -1, instructions = -1, error;
@@ -311,9 +313,10 @@ static bool run_child(const struct active *a, char **command, struct keeper *kee
 	if (error) {
 		errno = error;
 		complain_errno("%s", command[0]);
+		*failed = error == ENOENT ? STATUS_NO_SUCH : STATUS_NOT_RUN;
 		return false;
 	}
-	return good && ended_well(a, command[0], end.status);
+	return good && ended_well(a, command[0], end.status, failed);
 }
 
 /* How many processes the command is goes to @processes, unless that is NULL. */
@@ -348,7 +351,7 @@ static bool run_sample(const struct active *a, struct run *r, char **command, st
 		interference_usage(in, BANDWIDTH);
 	}
 	begin = now_ns();
-	good = run_child(a, command, &keeper, s, processes);
+	good = run_child(a, command, &keeper, s, processes, &r->failed);
 	if (in) {
 		const double took = now_ns() - begin;
 		const struct usage x = interference_usage(in, STORAGE);
@@ -863,22 +866,40 @@ static void warn_after(const struct run *r)
 	}
 }
 
-static bool there(const char *name)
+/* A STATUS_, as a shell has it */
+static int file_runs(const char *file)
+{
+	struct stat st;
+
+	if (stat(file, &st))
+		return errno == ENOENT || errno == ENOTDIR ? STATUS_NO_SUCH : STATUS_NOT_RUN;
+	return S_ISREG(st.st_mode) && !access(file, X_OK) ? STATUS_OK : STATUS_NOT_RUN;
+}
+
+/* The same of a command, after a complaint if it can't be run */
+static int command_runs(const char *name)
 {
 	const char *path = getenv("PATH"), *end;
+	int status = STATUS_NO_SUCH;
 	char file[4096];
 
-	if (strchr(name, '/'))
-		return !access(name, X_OK);
-	for (; path && *path; path = *end ? end + 1 : end) {
-		struct stat st;
+	if (strchr(name, '/')) {
+		status = file_runs(name);
+		path = NULL;
+	}
+	for (; path && *path && status != STATUS_OK; path = *end ? end + 1 : end) {
+		int found;
 
 		end = strchrnul(path, ':');
 		snprintf(file, sizeof(file), "%.*s/%s", (int)(end - path), path, name);
-		if (!access(file, X_OK) && !stat(file, &st) && S_ISREG(st.st_mode))
-			return true;
+		found = file_runs(file);
+		if (found != STATUS_NO_SUCH)
+			status = found;
 	}
-	return false;
+	if (status != STATUS_OK)
+		complain("%s: %s", name, status == STATUS_NO_SUCH ? "no such command" :
+			 "not to be executed");
+	return status;
 }
 
 static json_t *words(char **command)
@@ -1075,6 +1096,8 @@ static int run_it(const struct active *a, char **command)
 		complain("%zu runs are in %s; the same command goes on from there", r.samples,
 			 a->file);
 	}
+	if (status == STATUS_FAILED && r.failed)
+		status = r.failed;
 	run_free(&r);
 	return status;
 }
@@ -1084,10 +1107,9 @@ int run(const struct active *a, char **command)
 	struct lock lock;
 	int status;
 
-	if (!there(command[0])) {
-		complain("%s: no such command, or not to be executed", command[0]);
-		return STATUS_USAGE;
-	}
+	status = command_runs(command[0]);
+	if (status != STATUS_OK)
+		return status;
 	/* Calibrating takes minutes: nobody is to wait for them to hear of a wrong name. */
 	if (a->bubble.rates && !bubble_try(a))
 		return STATUS_FAILED;

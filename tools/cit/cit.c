@@ -89,7 +89,7 @@ static int inspect(struct cit *cit, const struct family *family, bool uncore, in
 	}
 	status = cit_ready(cit);
 	if (status == STATUS_OK && !cit_caches(cit, family->levels, family->name))
-		status = STATUS_FAILED;
+		status = STATUS_UNABLE;
 	if (status == STATUS_OK)
 		status = add_events(&events, argc, argv);
 	if (!argc && status == STATUS_OK && events_add(&events, "*") != STATUS_OK)

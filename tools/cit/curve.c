@@ -494,7 +494,7 @@ int curve(const struct cit *cit, const char *name, const struct events *events)
 		return STATUS_USAGE;
 	kind = kind_of(name);
 	if (!cit_caches(cit, kind->levels, name))
-		return STATUS_FAILED;
+		return STATUS_UNABLE;
 	t = calloc(1, sizeof(*t));
 	t->kind = name;
 	t->x_name = kind->x_name;

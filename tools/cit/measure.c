@@ -212,7 +212,7 @@ int cit_ready(struct cit *cit)
 	if (cit->cpu >= 0 && !cpus_has(&cit->allowed, cit->cpu)) {
 		complain("CPU %d is none that this process may run on; see taskset -p %d",
 			 cit->cpu, (int)getpid());
-		return STATUS_FAILED;
+		return STATUS_UNABLE;
 	}
 	/* The last one: most interrupts go to the first. */
 	for (i = cit->allowed.most - 1; i >= 0 && cit->cpu < 0; i--)

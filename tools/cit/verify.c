@@ -273,7 +273,7 @@ int verify(const struct cit *cit, int argc, char **argv, const char *const *want
 	}
 	for (f = 0; f < 4; f++)
 		if (work[f].events.n && !cit_caches(cit, families[f]->levels, families[f]->name))
-			return STATUS_FAILED;
+			return STATUS_UNABLE;
 	for (f = 0; f < 4; f++)
 		lists[f] = &work[f].events;
 	if (!events_allowed(lists, 4))

@@ -376,7 +376,7 @@ started:
 	if (err < 0) {
 		complain("the command's process can't enter the group %s: %s", g->path,
 			 strerror(-err));
-		return STATUS_FAILED;
+		return err == -EACCES || err == -EPERM ? STATUS_UNABLE : STATUS_FAILED;
 	}
 	complain("%s: %s", argv[0], strerror(err));
 	return err == ENOENT ? STATUS_NO_SUCH : STATUS_NOT_RUN;

@@ -233,8 +233,7 @@ const struct command command_run = {
 		 "removes the group. The summary says how many bytes COMMAND moved, and for how "
 		 "long its limits stopped it.",
 	.notes = "rbps is memory that is read: packets sent, data written to disks. wbps is memory "
-		 "that is written: packets received, data read from disks. bps is both together. "
-		 "126 and 127: COMMAND cannot be run, or is not there.",
+		 "that is written: packets received, data read from disks. bps is both together.",
 	.option = options,
 	.arguments = COMPLETES_COMMAND,
 	.runs = true,

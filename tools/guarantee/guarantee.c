@@ -146,7 +146,7 @@ static int may_set(const struct guarantee *g)
 		return STATUS_OK;
 	complain("--set: it is for each package, and this process may not run on %u of them. Nothing was measured or set",
 		 g->at.missed);
-	return STATUS_FAILED;
+	return STATUS_UNABLE;
 }
 
 /* All cores are about to have no time for anything else. Nobody can be asked off a terminal. */
@@ -164,8 +164,8 @@ static bool agreed(const struct guarantee *g)
 	return false;
 }
 
-/* Where: hwloc says, within what this process may use */
-static bool find_spots(struct guarantee *g)
+/* Where: hwloc says, within what this process may use. A STATUS_ */
+static int find_spots(struct guarantee *g)
 {
 	hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
 	bool good;
@@ -176,13 +176,13 @@ static bool find_spots(struct guarantee *g)
 	    hwloc_topology_load(g->topology) ||
 	    hwloc_get_cpubind(g->topology, allowed, HWLOC_CPUBIND_THREAD)) {
 		complain_errno("looking at the machine");
-		return false;
+		return STATUS_FAILED;
 	}
 	good = spots_find(g->topology, allowed, g->cores, g->caches, &g->at);
 	if (!good)
 		complain("%s", g->at.error);
 	hwloc_bitmap_free(allowed);
-	return good;
+	return good ? STATUS_OK : STATUS_UNABLE;
 }
 
 static int size_buffers(struct guarantee *g)
@@ -457,9 +457,9 @@ static int cmd_guarantee(int argc, char **argv)
 		return STATUS_USAGE;
 	}
 	interrupts_catch();
-	if (!find_spots(&g))
-		return STATUS_FAILED;
-	status = g.set ? may_set(&g) : STATUS_OK;
+	status = find_spots(&g);
+	if (status == STATUS_OK && g.set)
+		status = may_set(&g);
 	if (status != STATUS_OK)
 		return status;
 	status = size_buffers(&g);

@@ -365,15 +365,15 @@ static pid_t start_command(char **argv, int go[2], int failed[2], const struct b
 	_exit(127);
 }
 
-/* Return: whether it runs. */
-static bool let_go(const char *name, int go[2], int failed[2])
+/* A STATUS_: OK, it runs; or why not, as a shell has it */
+static int let_go(const char *name, int go[2], int failed[2])
 {
 	int err;
 	ssize_t n;
 
 	if (write(go[1], "", 1) != 1) {
 		complain_errno("starting %s", name);
-		return false;
+		return STATUS_FAILED;
 	}
 	close(go[1]);
 	/* Closed by a successful exec: nothing to read */
@@ -384,9 +384,9 @@ static bool let_go(const char *name, int go[2], int failed[2])
 	if (n == sizeof(err)) {
 		errno = err;
 		complain_errno("%s", name);
-		return false;
+		return err == ENOENT ? STATUS_NO_SUCH : STATUS_NOT_RUN;
 	}
-	return true;
+	return STATUS_OK;
 }
 
 static void be_fifo(double priority)
@@ -403,9 +403,9 @@ static void be_fifo(double priority)
 
 /*
  * Those that are wanted of @paths, and if they were not named, whose CPUs are online.
- * Return: false: what is wrong was said.
+ * A STATUS_; what is wrong was said.
  */
-static bool open_rings(struct recorder *r, char **paths, unsigned int n)
+static int open_rings(struct recorder *r, char **paths, unsigned int n)
 {
 	unsigned int i, cpu;
 
@@ -413,7 +413,7 @@ static bool open_rings(struct recorder *r, char **paths, unsigned int n)
 	r->words = malloc(4 * CODEC_WORDS);
 	if (!r->stream || !r->words) {
 		complain("no memory");
-		return false;
+		return STATUS_FAILED;
 	}
 	for (i = 0; i < n; i++) {
 		struct stream *s = &r->stream[r->streams];
@@ -425,11 +425,12 @@ static bool open_rings(struct recorder *r, char **paths, unsigned int n)
 		errno = 0;
 		if (!ring_open(&s->ring, paths[i])) {
 			if (errno != ENODEV)
-				return false;
+				return errno == EACCES || errno == EOPNOTSUPP ? STATUS_UNABLE :
+										STATUS_FAILED;
 			if (!r->named)
 				continue;
 			complain("%s: the CPU is offline", paths[i]);
-			return false;
+			return STATUS_FAILED;
 		}
 		if (!filter_cpu(&r->filter, s->ring.stream.cpu)) {
 			ring_close(&s->ring);
@@ -440,12 +441,12 @@ static bool open_rings(struct recorder *r, char **paths, unsigned int n)
 		s->block = malloc(4 * CODEC_WORDS);
 		if (!s->block) {
 			complain("no memory");
-			return false;
+			return STATUS_FAILED;
 		}
 	}
 	if (!r->streams)
 		complain("no ring of the CPUs that are wanted");
-	return r->streams;
+	return r->streams ? STATUS_OK : STATUS_FAILED;
 }
 
 static bool stopped(const struct recorder *r)
@@ -567,7 +568,7 @@ static void summary(const struct recorder *r, double seconds)
 static int record(struct recorder *r, char **rings, unsigned int n, double seconds,
 		  double priority, char **argv, bool quiet)
 {
-	int go[2], failed[2], err, status = STATUS_FAILED, command_status = 0;
+	int go[2], failed[2], err, status, command_status = 0;
 	const bool own_group = !isatty(STDIN_FILENO);
 	struct before was;
 	char text[256];
@@ -576,8 +577,9 @@ static int record(struct recorder *r, char **rings, unsigned int n, double secon
 	unsigned int i;
 
 	prepare(&was);
-	if (!open_rings(r, rings, n))
-		return STATUS_FAILED;
+	status = open_rings(r, rings, n);
+	if (status != STATUS_OK)
+		return status;
 	r->choose = filter_tasks(&r->filter);
 	r->err = writer_open(&r->writer, r->path, r->streams,
 			     filter_text(&r->filter, text, sizeof(text)));
@@ -588,19 +590,22 @@ static int record(struct recorder *r, char **rings, unsigned int n, double secon
 	}
 	if (argv) {
 		pid = start_command(argv, go, failed, &was, own_group);
-		if (!pid)
+		if (!pid) {
+			status = STATUS_FAILED;
 			goto close;
+		}
 	}
 	interrupts_to(on_signal);
 	be_fifo(priority);
 	start = clock_ns(CLOCK_MONOTONIC);
-	if (argv && !let_go(argv[0], go, failed)) {
+	if (argv)
+		status = let_go(argv[0], go, failed);
+	if (status != STATUS_OK) {
 		waitpid(pid, NULL, 0);
 		pid = 0;
 		goto close;
 	}
 	command_status = go_round(r, seconds ? start + (uint64_t)(seconds * 1e9) : 0, &pid);
-	status = STATUS_OK;
 	for (i = 0; i < r->streams; i++) {
 		struct stream *s = &r->stream[i];
 
@@ -628,11 +633,11 @@ close:
 			;
 		ending = 0;
 	} else if (command_status) {
-		complain("%s ended with %s %d", argv[0],
-			 WIFEXITED(command_status) ? "status" : "signal",
-			 WIFEXITED(command_status) ? WEXITSTATUS(command_status) :
-						     WTERMSIG(command_status));
-		status = STATUS_NEGATIVE;
+		const bool exited = WIFEXITED(command_status);
+		const int n = exited ? WEXITSTATUS(command_status) : WTERMSIG(command_status);
+
+		complain("%s ended with %s %d", argv[0], exited ? "status" : "signal", n);
+		status = exited ? n : 128 + n;
 	}
 	return status;
 }
@@ -701,7 +706,7 @@ static int cmd_record(int argc, char **argv)
 				complain("no access to " RINGS ": it takes root, or CAP_PERFMON and debugfs mounted so that others may enter it");
 			else
 				complain("no traces in " RINGS ": does this kernel have memio's, and is debugfs mounted? --ring names others");
-			status = STATUS_FAILED;
+			status = STATUS_UNABLE;
 			goto out;
 		}
 		free(rings);

@@ -38,9 +38,9 @@ static const char *wrong_with(const struct memio_trace_ring *h)
 }
 
 /* What the kernel means when it does not open a ring. */
-static void complain_open(const char *path)
+static void complain_open(const char *path, int err)
 {
-	switch (errno) {
+	switch (err) {
 	case ENODEV:
 		return;
 	case EBUSY:
@@ -65,7 +65,7 @@ static void complain_open(const char *path)
 		complain("%s: others have all counters that the event could have", path);
 		return;
 	default:
-		complain_errno("%s", path);
+		complain("%s: %s", path, strerror(err));
 	}
 }
 
@@ -77,16 +77,20 @@ bool ring_open(struct ring *r, const char *path)
 	struct statfs fs;
 	struct stat st;
 	void *map;
+	int err;
 
 	memset(r, 0, sizeof(*r));
 	r->path = path;
 	r->fd = open(path, O_RDWR | O_CLOEXEC);
 	if (r->fd < 0 || fstat(r->fd, &st) || fstatfs(r->fd, &fs)) {
-		if (r->fd < 0)
-			complain_open(path);
-		else
+		err = errno;
+		if (r->fd >= 0) {
 			complain_errno("%s", path);
-		goto close;
+			goto close;
+		}
+		complain_open(path, err);
+		errno = err;
+		return false;
 	}
 	/* The kernel's files have no size, and are mapped as large as they are. */
 	r->ordinary = S_ISREG(st.st_mode) && fs.f_type != DEBUGFS_MAGIC &&
@@ -140,8 +144,8 @@ bool ring_open(struct ring *r, const char *path)
 	memcpy(r->stream.event_name, head.event_name, sizeof(r->stream.event_name));
 	return true;
 close:
-	if (r->fd >= 0)
-		close(r->fd);
+	close(r->fd);
+	errno = 0;
 	return false;
 }
 

@@ -23,7 +23,7 @@ struct ring {
 
 /*
  * Return: false: it is none, and why was said; or its CPU is offline (errno is ENODEV),
- * and nothing was said.
+ * and nothing was said. If the file was not opened, errno says why not.
  */
 bool ring_open(struct ring *r, const char *path);
 void ring_close(struct ring *r);
