@@ -255,6 +255,20 @@ static bool take_file(const char *name, struct vm_queue *q)
 	return true;
 }
 
+/*
+ * Scripts that set PATH find the tool in /usr/bin as the guest sees it: the link is in the upper
+ * layer of the overlay. A file of that name on the host stays what the guest finds.
+ */
+static void link_tool(const char *name)
+{
+	char to[PATH_MAX], from[PATH_MAX];
+
+	snprintf(to, sizeof(to), TOOLS "/%s", name);
+	snprintf(from, sizeof(from), "/root/usr/bin/%s", name);
+	if (symlink(to, from))
+		note("%s: %s", from, strerror(errno));
+}
+
 static void make_root(void)
 {
 	must_mount("tmpfs", "/over", "tmpfs", 0, "size=90%,mode=755");
@@ -270,6 +284,7 @@ static void make_root(void)
 	make_dirs("/root/run/lock", 01777);
 	make_dirs("/root" TOOLS, 0755);
 	install_tool("/bin/ledger-mark", "ledger-mark");
+	link_tool("ledger-mark");
 	if (by_systemd()) {
 		install_tool("/init", "memio-init");
 		install_tool("/bin/systemd", "systemd");
