@@ -67,9 +67,26 @@ void json_end_as(json_t *object, FILE *to, size_t flags)
 	end(object, to, flags);
 }
 
-void json_head(FILE *to)
+void json_long_begin(struct json_long *l, json_t *object, const char *name, FILE *to, size_t flags)
 {
-	fprintf(to, "{\"memio\": %d, \"command\": \"%s\"", JSON_VERSION, command_name);
+	*l = (struct json_long) { .to = to, .flags = flags };
+	fputc('{', to);
+	json_dumpf(object, to, flags | JSON_EMBED);
+	fprintf(to, ", \"%s\": [", name);
+	json_decref(object);
+}
+
+void json_long_row(struct json_long *l, json_t *row)
+{
+	if (l->some)
+		fputs(", ", l->to);
+	l->some = true;
+	json_dumpf(row, l->to, l->flags);
+}
+
+void json_long_end(struct json_long *l)
+{
+	fputs("]}\n", l->to);
 }
 
 json_t *json_number(double n)
@@ -77,20 +94,51 @@ json_t *json_number(double n)
 	return isfinite(n) ? json_real(n) : json_null();
 }
 
-json_t *json_name(const char *name)
+/* How many bytes the character at the beginning of so much UTF-8 has; 0: it is none */
+static size_t character(const char *text, size_t size)
 {
-	json_t *j = json_string(name);
-	char *plain, *c;
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char first = text[0];
+	const size_t n = first < 0x80 ? 1 : first >> 5 == 6 ? 2 : first >> 4 == 14 ? 3 :
+			 first >> 3 == 30 ? 4 : 0;
+	uint32_t c = n < 2 ? first : first & (0xff >> (n + 1));
+	size_t i;
+
+	if (!n || n > size)
+		return 0;
+	for (i = 1; i < n; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (text[i] & 0x3f);
+	}
+	return c < least[n] || c > 0x10ffff || c >> 11 == 0xd800 >> 11 ? 0 : n;
+}
+
+json_t *json_text(const char *text, size_t size)
+{
+	static const char none[] = "\xef\xbf\xbd";	/* U+FFFD */
+	const size_t length = strnlen(text, size);
+	json_t *j = json_stringn(text, length);
+	char *plain, *to;
+	size_t i, n;
 
 	if (j)
 		return j;
-	plain = strdup(name);
-	for (c = plain; c && *c; c++)
-		if ((unsigned char)*c >= 0x80)
-			*c = '?';
-	j = json_string(plain ? plain : "?");
+	plain = malloc(3 * length + 1);
+	if (!plain)
+		return NULL;
+	for (i = 0, to = plain; i < length; i += n ?: 1) {
+		n = character(text + i, length - i);
+		to = mempcpy(to, n ? text + i : none, n ?: sizeof(none) - 1);
+	}
+	j = json_stringn(plain, to - plain);
 	free(plain);
 	return j;
+}
+
+json_t *json_name(const char *name)
+{
+	return json_text(name, strlen(name));
 }
 
 json_t *json_count(uint64_t n)

@@ -10,6 +10,7 @@
 #define MEMIO_JSON_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -21,13 +22,23 @@ void json_end(json_t *object, FILE *to);
 /* json_end_as: as jansson's @flags want it */
 void json_end_as(json_t *object, FILE *to, size_t flags);
 /*
- * json_head: how such an object begins, of one that is written piece by piece, as it can be too
- * long to be kept: the next piece begins with a comma
+ * An array that can be too long to be kept, as the last of an object: json_long_begin() prints the
+ * object without its end and lets go of it, json_long_row() an element, json_long_end() the end
  */
-void json_head(FILE *to);
+struct json_long {
+	FILE *to;
+	size_t flags;
+	bool some;
+};
+
+void json_long_begin(struct json_long *l, json_t *object, const char *name, FILE *to, size_t flags);
+void json_long_row(struct json_long *l, json_t *row);
+void json_long_end(struct json_long *l);
 /* json_number: null: there is none, or it has no end */
 json_t *json_number(double n);
-/* json_name: a string of bytes that nobody knows: what is no UTF-8 is '?' */
+/* json_text: a string of bytes that nobody knows, to a 0 or @size: what is no UTF-8 is U+FFFD */
+json_t *json_text(const char *text, size_t size);
+/* json_name: the same, to its 0 */
 json_t *json_name(const char *name);
 /* json_count: a number; what is beyond 2^63 is as large as there is room for */
 json_t *json_count(uint64_t n);

@@ -18,18 +18,31 @@ struct export {
 	struct format_stream stream;
 };
 
+static void json_line(const struct export *x, const char *what, const struct format_state *s,
+		      uint64_t ns, uint64_t events, uint64_t lost)
+{
+	json_t *j = json_begin();
+
+	json_object_set_new(j, "what", json_string(what));
+	json_object_set_new(j, "cpu", json_count(x->stream.cpu));
+	json_object_set_new(j, "tsc", json_count(s->tsc));
+	json_object_set_new(j, "ns", json_count(ns));
+	json_object_set_new(j, "tid", json_count(s->tid));
+	json_object_set_new(j, "pid", json_count(s->tgid));
+	json_object_set_new(j, "cgroup", json_count(s->cgroup));
+	json_object_set_new(j, "task", json_text(s->comm, sizeof(s->comm)));
+	json_object_set_new(j, "events", json_count(events));
+	json_object_set_new(j, "lost", json_count(lost));
+	json_end_as(j, stdout, TRACE_JSON);
+}
+
 static void line(const struct export *x, const char *what, const struct format_state *s,
 		 uint64_t events, uint64_t lost)
 {
 	uint64_t ns = stream_ns(s, x->stream.tsc_khz, s->tsc);
 
 	if (x->json) {
-		json_head(stdout);
-		printf(", \"what\": \"%s\", \"cpu\": %u, \"tsc\": %" PRIu64 ", \"ns\": %" PRIu64
-		       ", \"tid\": %u, \"pid\": %u, \"cgroup\": %" PRIu64 ", \"task\": ", what,
-		       x->stream.cpu, s->tsc, ns, s->tid, s->tgid, s->cgroup);
-		trace_json(stdout, s->comm, sizeof(s->comm));
-		printf(", \"events\": %" PRIu64 ", \"lost\": %" PRIu64 "}\n", events, lost);
+		json_line(x, what, s, ns, events, lost);
 		return;
 	}
 	printf("%s,%u,%" PRIu64 ",%" PRIu64 ",%u,%u,%" PRIu64 ",", what, x->stream.cpu, s->tsc,

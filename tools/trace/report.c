@@ -139,87 +139,108 @@ static void print_csv(const struct bins *b)
 	}
 }
 
-static void json_stats(const struct format_stats *s)
+static json_t *stats_json(const struct format_stats *s)
 {
-	printf(", \"stats\": {");
-#define FIELD(name)	printf("\"" #name "\": %" PRIu64 ", ", s->name)
-	FIELD(buffers);
-	FIELD(records);
-	FIELD(switches);
-	FIELD(overflows);
-	FIELD(dropped);
-	FIELD(long_deltas);
-	FIELD(bad_tails);
-	FIELD(read_words);
-	FIELD(read_records);
-	FIELD(kept_records);
-	FIELD(lost_records);
-	FIELD(skipped_words);
-	FIELD(throttled);
-#undef FIELD
-	printf("\"damaged\": %" PRIu64 "}", s->damaged);
+	json_t *j = json_object();
+
+	json_object_set_new(j, "buffers", json_count(s->buffers));
+	json_object_set_new(j, "records", json_count(s->records));
+	json_object_set_new(j, "switches", json_count(s->switches));
+	json_object_set_new(j, "overflows", json_count(s->overflows));
+	json_object_set_new(j, "dropped", json_count(s->dropped));
+	json_object_set_new(j, "long_deltas", json_count(s->long_deltas));
+	json_object_set_new(j, "bad_tails", json_count(s->bad_tails));
+	json_object_set_new(j, "read_words", json_count(s->read_words));
+	json_object_set_new(j, "read_records", json_count(s->read_records));
+	json_object_set_new(j, "kept_records", json_count(s->kept_records));
+	json_object_set_new(j, "lost_records", json_count(s->lost_records));
+	json_object_set_new(j, "skipped_words", json_count(s->skipped_words));
+	json_object_set_new(j, "throttled", json_count(s->throttled));
+	json_object_set_new(j, "damaged", json_count(s->damaged));
+	return j;
+}
+
+static json_t *damage_json(const struct reader_damage *d)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:b, s:b}", "chunks", json_count(d->chunks),
+			 "records", json_count(d->records), "missing_chunks",
+			 json_count(d->missing), "bytes", json_count(d->bytes), "cut", d->cut,
+			 "ended", d->ended);
+}
+
+static json_t *cpu_json(const struct bins_cpu *c)
+{
+	const struct format_stream *s = &c->stream;
+	json_t *j = json_pack("{s:I, s:s, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o}",
+			      "cpu", (json_int_t)c->cpu, "source", mode_name(s->mode), "event",
+			      json_text(s->event_name, sizeof(s->event_name)), "period",
+			      json_count(s->period), "event_bytes", (json_int_t)s->event_bytes,
+			      "tsc_khz", (json_int_t)s->tsc_khz, "records",
+			      json_count(c->records), "events", json_count(c->events), "bytes",
+			      json_count(c->bytes), "switches", json_count(c->switches), "lost",
+			      json_count(c->lost));
+
+	if (c->has_stats)
+		json_object_set_new(j, "stats", stats_json(&c->stats));
+	return j;
+}
+
+static json_t *task_json(const struct bins_task *t)
+{
+	return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "tid", (json_int_t)t->tid,
+			 "pid", (json_int_t)t->tgid, "cgroup", json_count(t->cgroup), "task",
+			 json_text(t->comm, sizeof(t->comm)), "run_s", json_number(t->run_s),
+			 "records", json_count(t->records), "events", json_count(t->events),
+			 "bytes", json_count(t->bytes));
+}
+
+static json_t *bin_json(const struct bins *b, const struct bins_bin *n)
+{
+	const struct bins_series *s = &b->series[n->series];
+
+	return json_pack("{s:I, s:I, s:I, s:I, s:o, s:o}", "from_us",
+			 (json_int_t)(n->bin * b->bin_us), "cpu",
+			 (json_int_t)b->cpu[s->cpu].cpu, "tid", (json_int_t)b->task[s->task].tid,
+			 "records", (json_int_t)n->records, "events", json_count(n->events),
+			 "bytes", json_count(n->bytes));
 }
 
 static void print_json(const struct bins *b, const uint32_t *order, uint32_t tasks,
 		       const char *path)
 {
-	const struct reader_damage *d = &b->damage;
+	json_t *j = json_begin(), *list, *row;
+	struct json_long rows;
 	uint32_t i;
 	size_t k;
 
+	json_object_set_new(j, "file", json_name(path));
+	json_object_set_new(j, "file_bytes", json_count(b->file_bytes));
+	json_object_set_new(j, "whole", json_boolean(b->whole));
+	json_object_set_new(j, "filters", json_text(b->text, sizeof(b->text)));
+	json_object_set_new(j, "damage", damage_json(&b->damage));
+	json_object_set_new(j, "start_tsc", json_count(b->start_tsc));
+	if (b->clocks) {
+		json_object_set_new(j, "start_ns", json_count(b->start_ns));
+		json_object_set_new(j, "start_real_ns", json_count(b->start_real_ns));
+	}
+	json_object_set_new(j, "seconds", json_number(b->seconds));
+	json_object_set_new(j, "bin_us", json_count(b->bin_us));
+	list = json_array();
+	for (i = 0; i < b->cpus; i++)
+		json_array_append_new(list, cpu_json(&b->cpu[i]));
+	json_object_set_new(j, "cpus", list);
+	list = json_array();
+	for (i = 0; i < tasks; i++)
+		json_array_append_new(list, task_json(&b->task[order[i]]));
+	json_object_set_new(j, "tasks", list);
 	/* There can be millions of bins. */
-	json_head(stdout);
-	printf(", \"file\": ");
-	trace_json(stdout, path, strlen(path));
-	printf(", \"file_bytes\": %" PRIu64 ", \"whole\": %s, \"filters\": ", b->file_bytes,
-	       b->whole ? "true" : "false");
-	trace_json(stdout, b->text, sizeof(b->text));
-	printf(",\n \"damage\": {\"chunks\": %" PRIu64 ", \"records\": %" PRIu64
-	       ", \"missing_chunks\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"cut\": %s, \"ended\": %s}",
-	       d->chunks, d->records, d->missing, d->bytes, d->cut ? "true" : "false",
-	       d->ended ? "true" : "false");
-	printf(",\n \"start_tsc\": %" PRIu64, b->start_tsc);
-	if (b->clocks)
-		printf(", \"start_ns\": %" PRIu64 ", \"start_real_ns\": %" PRIu64, b->start_ns,
-		       b->start_real_ns);
-	printf(", \"seconds\": %.9f, \"bin_us\": %" PRIu64, b->seconds, b->bin_us);
-	printf(",\n \"cpus\": [");
-	for (i = 0; i < b->cpus; i++) {
-		const struct bins_cpu *c = &b->cpu[i];
-
-		printf("%s\n  {\"cpu\": %u, \"source\": \"%s\", \"event\": ", i ? "," : "", c->cpu,
-		       mode_name(c->stream.mode));
-		trace_json(stdout, c->stream.event_name, sizeof(c->stream.event_name));
-		printf(", \"period\": %" PRIu64 ", \"event_bytes\": %u, \"tsc_khz\": %u, "
-		       "\"records\": %" PRIu64 ", \"events\": %" PRIu64 ", \"bytes\": %" PRIu64
-		       ", \"switches\": %" PRIu64 ", \"lost\": %" PRIu64, c->stream.period,
-		       c->stream.event_bytes, c->stream.tsc_khz, c->records, c->events, c->bytes,
-		       c->switches, c->lost);
-		if (c->has_stats)
-			json_stats(&c->stats);
-		putchar('}');
-	}
-	printf("],\n \"tasks\": [");
-	for (i = 0; i < tasks; i++) {
-		const struct bins_task *t = &b->task[order[i]];
-
-		printf("%s\n  {\"tid\": %u, \"pid\": %u, \"cgroup\": %" PRIu64 ", \"task\": ",
-		       i ? "," : "", t->tid, t->tgid, t->cgroup);
-		trace_json(stdout, t->comm, sizeof(t->comm));
-		printf(", \"run_s\": %.9f, \"records\": %" PRIu64 ", \"events\": %" PRIu64
-		       ", \"bytes\": %" PRIu64 "}", t->run_s, t->records, t->events, t->bytes);
-	}
-	printf("],\n \"bins\": [");
+	json_long_begin(&rows, j, "bins", stdout, TRACE_JSON);
 	for (k = 0; k < b->bins; k++) {
-		const struct bins_bin *n = &b->bin[k];
-		const struct bins_series *s = &b->series[n->series];
-
-		printf("%s\n  {\"from_us\": %" PRId64 ", \"cpu\": %u, \"tid\": %u, "
-		       "\"records\": %u, \"events\": %" PRIu64 ", \"bytes\": %" PRIu64 "}",
-		       k ? "," : "", (int64_t)(n->bin * b->bin_us), b->cpu[s->cpu].cpu,
-		       b->task[s->task].tid, n->records, n->events, n->bytes);
+		row = bin_json(b, &b->bin[k]);
+		json_long_row(&rows, row);
+		json_decref(row);
 	}
-	puts("]}");
+	json_long_end(&rows);
 }
 
 enum { OPT_BIN = 300, OPT_JSON, OPT_CSV };

@@ -22,8 +22,8 @@ const char *trace_file(const struct options *o);
 bool trace_number(const char *option, const char *text, double least, double most, double *v);
 
 /* Names come from the traced and from files: nothing of them reaches a terminal or parser as is. */
+#define TRACE_JSON	(JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15))
 void trace_text(FILE *to, const char *name, size_t size);
-void trace_json(FILE *to, const char *name, size_t size);
 void trace_csv(FILE *to, const char *name, size_t size);
 
 #endif /* MEMIO_TRACE_H */

@@ -21,9 +21,9 @@
 /* The recorder's functions are static: they are its business, and this test's. */
 #include "../record.c"
 #include "bins.h"
-#include "check.h"
 #include "clock.h"
 #include "crc32c.h"
+#include "shared.h"
 #include "walk.h"
 
 #define SIZE_MAX_FUZZ	(1u << 18)

@@ -18,11 +18,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "check.h"
 #include "codec.h"
 #include "crc32c.h"
 #include "ring.h"
+#include "shared.h"
 #include "stream.h"
+#include "test.h"
 #include "trace_ring.h"
 #include "walk.h"
 #include "writer.h"
@@ -48,8 +49,8 @@ static void test_crc(void)
 	size_t i, n;
 
 	/* These two are in the iSCSI standard, and in everybody's tests. */
-	ok(crc32c(0, "123456789", 9) == 0xe3069283, "crc32c: of 123456789");
-	ok(crc32c(0, zeros, 32) == 0x8a9136aa, "crc32c: of zeros");
+	check(crc32c(0, "123456789", 9) == 0xe3069283, "crc32c: of 123456789");
+	check(crc32c(0, zeros, 32) == 0x8a9136aa, "crc32c: of zeros");
 	for (i = 0; i < sizeof(data); i++)
 		data[i] = random64();
 	for (n = 0; n <= sizeof(data); n++) {
@@ -57,7 +58,7 @@ static void test_crc(void)
 		alike &= crc32c(0, data, n) == crc32c_table(0, data, n);
 		alike &= crc32c(crc32c(0, data, i), data + i, n - i) == crc32c(0, data, n);
 	}
-	ok(alike, "crc32c: by table and in parts the same");
+	check(alike, "crc32c: by table and in parts the same");
 }
 
 /* ---- codec ---- */
@@ -196,8 +197,8 @@ static void test_codec(void)
 			make_words(kind, n);
 			good += round_trip(n) > 0;
 		}
-		ok(good == all, "codec: kind %u comes out as it went in: %u of %u", kind, good,
-		   all);
+		check(good == all, "codec: kind %u comes out as it went in: %u of %u", kind, good,
+		      all);
 	}
 
 	/* The entropy of differences with mean m is log2(e m) bits, if m is large. */
@@ -207,9 +208,9 @@ static void test_codec(void)
 		for (half = 0; half < CODEC_WORDS; half++)
 			words[half] = exponential(i);
 		size = round_trip(CODEC_WORDS);
-		ok(size && 8.0 * size / CODEC_WORDS < bits * 1.02,
-		   "codec: mean %u: %.2f bits a record, of %.2f that there are", i,
-		   8.0 * size / CODEC_WORDS, bits);
+		check(size && 8.0 * size / CODEC_WORDS < bits * 1.02,
+		      "codec: mean %u: %.2f bits a record, of %.2f that there are", i,
+		      8.0 * size / CODEC_WORDS, bits);
 	}
 	/* Ten misses each, that is a period of 10; 99 % are below 2^15 */
 	for (half = 0; half < CODEC_WORDS; half++) {
@@ -218,18 +219,18 @@ static void test_codec(void)
 			words[half] += exponential(60);
 	}
 	size = round_trip(CODEC_WORDS);
-	ok(size && size < 0.35 * 4 * CODEC_WORDS, "codec: ten misses a record: %.1f %% of the words",
-	   25.0 * size / CODEC_WORDS);
+	check(size && size < 0.35 * 4 * CODEC_WORDS,
+	      "codec: ten misses a record: %.1f %% of the words", 25.0 * size / CODEC_WORDS);
 	/* 26 ticks are a step of the TSC on the machine where this was seen first. */
 	for (half = 0; half < CODEC_WORDS; half++)
 		words[half] = (uint32_t)exponential(1000) * 26 + !random_below(1000);
 	size = round_trip(CODEC_WORDS);
-	ok(size && 8.0 * size / CODEC_WORDS < log2(M_E * 1000) * 1.02,
-	   "codec: ... and the same in steps of 26: %.2f bits", 8.0 * size / CODEC_WORDS);
+	check(size && 8.0 * size / CODEC_WORDS < log2(M_E * 1000) * 1.02,
+	      "codec: ... and the same in steps of 26: %.2f bits", 8.0 * size / CODEC_WORDS);
 	for (half = 0; half < CODEC_WORDS; half++)
 		words[half] = 3;
 	size = round_trip(CODEC_WORDS);
-	ok(size && size < 100, "codec: one small value: %zu bytes", size);
+	check(size && size < 100, "codec: one small value: %zu bytes", size);
 	/* Three tasks that take turns, 3 records each time */
 	for (half = 0, i = 0; half < 14 * 1000; i++) {
 		memset(words + half, i % 3, 11 * 4);
@@ -240,19 +241,19 @@ static void test_codec(void)
 		half += 14;
 	}
 	size = round_trip(half);
-	ok(size && size < 1000 * 14, "codec: switches between the same tasks: %.1f bytes each",
-	   size / 1000.0);
+	check(size && size < 1000 * 14, "codec: switches between the same tasks: %.1f bytes each",
+	      size / 1000.0);
 
 	/* Any other number of words or bytes is refused, or at least does no harm. */
 	make_words(7, 3000);
 	size = codec_encode(codec, words, 3000, coded);
-	ok(codec_decode(codec, coded, size, again, 2999) &&
-	   codec_decode(codec, coded, size, again, 3001), "codec: another number of words");
-	ok(codec_decode(codec, coded, size, again, CODEC_WORDS + 1), "codec: too many words");
+	check(codec_decode(codec, coded, size, again, 2999) &&
+	      codec_decode(codec, coded, size, again, 3001), "codec: another number of words");
+	check(codec_decode(codec, coded, size, again, CODEC_WORDS + 1), "codec: too many words");
 	for (i = 0; i < size && codec_decode(codec, coded, i, again, 3000); i++)
 		;
-	ok(i == size, "codec: cut off at any byte, of %zu", size);
-	ok(codec_decode(codec, coded, size + 1, again, 3000), "codec: with a byte more");
+	check(i == size, "codec: cut off at any byte, of %zu", size);
+	check(codec_decode(codec, coded, size + 1, again, 3000), "codec: with a byte more");
 }
 
 /* ---- ring ---- */
@@ -362,14 +363,14 @@ static void test_ring(const char *name, uint32_t head, unsigned int batches, boo
 		}
 	}
 	pthread_join(thread, NULL);
-	ok(!broken, "ring, %s: nothing that is no stream", name);
-	ok(records == p.kept && sum == p.kept_sum,
-	   "ring, %s: %llu records, each with its time and task", name,
-	   (unsigned long long)records);
-	ok(lost == p.dropped, "ring, %s: %llu lost, as the producer says", name,
-	   (unsigned long long)lost);
-	ok(shared->ring.stats.records == p.kept && shared->ring.stats.dropped == p.dropped,
-	   "ring, %s: statistics", name);
+	check(!broken, "ring, %s: nothing that is no stream", name);
+	check(records == p.kept && sum == p.kept_sum,
+	      "ring, %s: %llu records, each with its time and task", name,
+	      (unsigned long long)records);
+	check(lost == p.dropped, "ring, %s: %llu lost, as the producer says", name,
+	      (unsigned long long)lost);
+	check(shared->ring.stats.records == p.kept && shared->ring.stats.dropped == p.dropped,
+	      "ring, %s: statistics", name);
 	free(shared);
 }
 
@@ -384,16 +385,17 @@ static void test_ring_tail(void)
 	s.ring.tail = 5;
 	memio_trace_begin(&w, 1, &now);
 	memio_trace_record(&w, 1);
-	ok(!memio_trace_commit(&w) && s.ring.stats.bad_tails == 1 && !s.ring.head,
-	   "ring: a tail before the head's beginning is no room");
+	check(!memio_trace_commit(&w) && s.ring.stats.bad_tails == 1 && !s.ring.head,
+	      "ring: a tail before the head's beginning is no room");
 	s.ring.tail = -RING_WORDS - 1;
 	memio_trace_begin(&w, 1, &now);
-	ok(!memio_trace_commit(&w) && s.ring.stats.bad_tails == 2, "ring: nor is one too far behind");
+	check(!memio_trace_commit(&w) && s.ring.stats.bad_tails == 2,
+	      "ring: nor is one too far behind");
 	s.ring.tail = 0;
 	memio_trace_begin(&w, 1, &now);
 	memio_trace_record(&w, 9);
-	ok(memio_trace_commit(&w) && s.data[0] == MEMIO_TRACE_MARKER(MEMIO_TRACE_LOST, 2) &&
-	   s.data[1] == 1 && s.ring.sync == 0, "ring: what was lost meanwhile is told");
+	check(memio_trace_commit(&w) && s.data[0] == MEMIO_TRACE_MARKER(MEMIO_TRACE_LOST, 2) &&
+	      s.data[1] == 1 && s.ring.sync == 0, "ring: what was lost meanwhile is told");
 }
 
 /* ---- file ---- */
@@ -462,7 +464,8 @@ static void make_file(const char *path)
 		at += sizeof(c) + (c.size + 7) / 8 * 8;
 		chunk[chunks].end = at;
 	}
-	ok(!err && chunks == BLOCKS + 4, "file: written: %zu bytes, %u chunks", file_size, chunks);
+	check(!err && chunks == BLOCKS + 4, "file: written: %zu bytes, %u chunks", file_size,
+	      chunks);
 }
 
 /* Reads what is in @bytes. Return: a bit for each block that is there as it was written. */
@@ -516,8 +519,8 @@ static void test_file(void)
 	close(fd);
 	make_file(path);
 	unlink(path);
-	ok(blocks_of(file, file_size, &whole, &foreign, &d) == all && whole && !foreign,
-	   "file: all is there");
+	check(blocks_of(file, file_size, &whole, &foreign, &d) == all && whole && !foreign,
+	      "file: all is there");
 
 	for (at = 0; at < file_size; at++) {
 		unsigned int want = 0;
@@ -529,8 +532,8 @@ static void test_file(void)
 		bad += blocks_of(file, at, &whole, &foreign, &d) != want || foreign;
 		silent += whole || !complaints;
 	}
-	ok(!bad, "file: cut off at any byte, all whole blocks are there: %u times not", bad);
-	ok(!silent, "file: ... and it is said: %u times not", silent);
+	check(!bad, "file: cut off at any byte, all whole blocks are there: %u times not", bad);
+	check(!silent, "file: ... and it is said: %u times not", silent);
 
 	bad = 0;
 	for (at = 0; at < file_size; at++) {
@@ -551,38 +554,39 @@ static void test_file(void)
 		wrong += foreign;
 		silent += whole != padding || (!padding && !complaints);
 	}
-	ok(!bad && !wrong, "file: any byte damaged, all other blocks are there: %u times not, %u wrong",
-	   bad, wrong);
-	ok(!silent, "file: ... and it is said: %u times not", silent);
+	check(!bad && !wrong,
+	      "file: any byte damaged, all other blocks are there: %u times not, %u wrong", bad,
+	      wrong);
+	check(!silent, "file: ... and it is said: %u times not", silent);
 
 	/* What a recorder that was killed leaves: the file was allocated further. */
 	memcpy(other, file, file_size);
 	memset(other + chunk[3].end, 0, sizeof(other) - chunk[3].end);
-	ok(blocks_of(other, sizeof(other), &whole, &foreign, &d) == 7 && !whole && d.unfinished &&
-	   !d.bytes, "file: zeros at the end are a recorder that was killed");
+	check(blocks_of(other, sizeof(other), &whole, &foreign, &d) == 7 && !whole &&
+	      d.unfinished && !d.bytes, "file: zeros at the end are a recorder that was killed");
 
 	/* A chunk that is gone, comes twice, or in another place */
 	memcpy(other, file, chunk[2].begin);
 	memcpy(other + chunk[2].begin, file + chunk[2].end, file_size - chunk[2].end);
-	ok(blocks_of(other, file_size - (chunk[2].end - chunk[2].begin), &whole, &foreign, &d) ==
-	   (all & ~2u) && !whole && d.missing == 1, "file: a chunk that is gone is missed");
+	check(blocks_of(other, file_size - (chunk[2].end - chunk[2].begin), &whole, &foreign, &d) ==
+	      (all & ~2u) && !whole && d.missing == 1, "file: a chunk that is gone is missed");
 	memcpy(other, file, chunk[2].end);
 	memcpy(other + chunk[2].end, file + chunk[2].begin, file_size - chunk[2].begin);
 	at = file_size + chunk[2].end - chunk[2].begin;
-	ok(blocks_of(other, at, &whole, &foreign, &d) == all && !whole &&
-	   d.chunks == 1, "file: one that comes twice counts once");
+	check(blocks_of(other, at, &whole, &foreign, &d) == all && !whole &&
+	      d.chunks == 1, "file: one that comes twice counts once");
 
 	/* Garbage in the middle, and in front */
 	memcpy(other, file, chunk[2].begin);
 	for (i = 0; i < 1000; i++)
 		other[chunk[2].begin + i] = random64();
 	memcpy(other + chunk[2].begin + 1000, file + chunk[2].begin, file_size - chunk[2].begin);
-	ok(blocks_of(other, file_size + 1000, &whole, &foreign, &d) == all && !whole &&
-	   d.bytes == 1000, "file: garbage between chunks is passed over");
+	check(blocks_of(other, file_size + 1000, &whole, &foreign, &d) == all && !whole &&
+	      d.bytes == 1000, "file: garbage between chunks is passed over");
 	memset(other, 'x', 512);
 	memcpy(other + 512, file, file_size);
-	ok(blocks_of(other, file_size + 512, &whole, &foreign, &d) == all && !whole,
-	   "file: ... and in front");
+	check(blocks_of(other, file_size + 512, &whole, &foreign, &d) == all && !whole,
+	      "file: ... and in front");
 
 	/* A newer version */
 	memcpy(other, file, file_size);
@@ -595,8 +599,8 @@ static void test_file(void)
 		memcpy(other + chunk[i].begin, &c, sizeof(c));
 	}
 	complaints = 0;
-	ok(!blocks_of(other, file_size, &whole, &foreign, &d) && complaints,
-	   "file: a later version is refused");
+	check(!blocks_of(other, file_size, &whole, &foreign, &d) && complaints,
+	      "file: a later version is refused");
 }
 
 /* What later recorders count is behind what there always was. */
@@ -612,14 +616,14 @@ static void test_stats(void)
 
 	memcpy(payload, &written, sizeof(written));
 	c.head.size = sizeof(written);
-	ok(reader_stats(&r, &c, &s) && !memcmp(&s, &written, sizeof(s)), "stats: as written");
+	check(reader_stats(&r, &c, &s) && !memcmp(&s, &written, sizeof(s)), "stats: as written");
 	c.head.size = sizeof(payload);
-	ok(reader_stats(&r, &c, &s) && s.throttled == 7, "stats: of a later recorder");
+	check(reader_stats(&r, &c, &s) && s.throttled == 7, "stats: of a later recorder");
 	c.head.size = 240;
-	ok(reader_stats(&r, &c, &s) && s.dropped == 5 && s.damaged == 6 && !s.throttled,
-	   "stats: of the first recorders, which knew of no throttling");
+	check(reader_stats(&r, &c, &s) && s.dropped == 5 && s.damaged == 6 && !s.throttled,
+	      "stats: of the first recorders, which knew of no throttling");
 	c.head.size = 239;
-	ok(!reader_stats(&r, &c, &s) && r.damage.chunks == 1, "stats: too short");
+	check(!reader_stats(&r, &c, &s) && r.damage.chunks == 1, "stats: too short");
 }
 
 /*
@@ -662,8 +666,8 @@ static void test_full(void)
 	}
 	close(fd);
 	unlink(path);
-	ok(!bad, "file: a disk that is full, %u times at another byte, has whole files: %u not",
-	   tried, bad);
+	check(!bad, "file: a disk that is full, %u times at another byte, has whole files: %u not",
+	      tried, bad);
 }
 
 /* ---- time ---- */
@@ -672,11 +676,11 @@ static void test_time(void)
 {
 	struct format_state s = { .clock_tsc = 1000000, .mono_ns = 500000 };
 
-	ok(stream_ns(&s, 2000000, 1002000) == 501000, "time: 2000 ticks of 2 GHz later");
-	ok(stream_ns(&s, 2000000, 998000) == 499000, "time: and before");
+	check(stream_ns(&s, 2000000, 1002000) == 501000, "time: 2000 ticks of 2 GHz later");
+	check(stream_ns(&s, 2000000, 998000) == 499000, "time: and before");
 	s.clock_tsc = 1ull << 63;
-	ok(stream_ns(&s, 1000, (1ull << 63) + 3600000000ull) == 3600000000000ull + 500000,
-	   "time: an hour of 1 MHz");
+	check(stream_ns(&s, 1000, (1ull << 63) + 3600000000ull) == 3600000000000ull + 500000,
+	      "time: an hour of 1 MHz");
 }
 
 int main(int argc, char **argv)
@@ -698,5 +702,5 @@ int main(int argc, char **argv)
 	test_ring("over the end of 32 bits", -100000u, 3000, false);
 	test_ring("a lazy reader", 0, 10000, true);
 	codec_free(codec);
-	return done_testing();
+	return failed > 0;
 }

@@ -1,39 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* For the tests of this directory: TAP, random numbers, and complaints that are counted */
-#ifndef TRACE_TEST_CHECK_H
-#define TRACE_TEST_CHECK_H
+/* What the tests of this directory share: complaints that are counted, and random numbers */
+#ifndef TRACE_TEST_SHARED_H
+#define TRACE_TEST_SHARED_H
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "command.h"
 #include "random.h"
-
-static unsigned int checks, bad_checks;
-
-__attribute__((format(printf, 2, 3), unused))
-static bool ok(bool good, const char *format, ...)
-{
-	va_list args;
-
-	checks++;
-	bad_checks += !good;
-	printf("%sok %u - ", good ? "" : "not ", checks);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	putchar('\n');
-	return good;
-}
-
-static inline int done_testing(void)
-{
-	printf("1..%u\n", checks);
-	return bad_checks > 0;
-}
 
 /* Instead of lib/command.c's; TRACE_TEST_VERBOSE=1 shows them */
 const char *command_name = "";
@@ -76,4 +52,4 @@ static inline uint64_t random_below(uint64_t n)
 	return random64() % n;
 }
 
-#endif /* TRACE_TEST_CHECK_H */
+#endif /* TRACE_TEST_SHARED_H */
