@@ -228,9 +228,9 @@ struct read_times {
 	bool known;		/* they are far enough apart */
 };
 
-bool read_times(const struct active *a, struct read_times *t);
 bool probe(const struct active *a, const struct pattern *p, unsigned int additions,
-	   const struct read_times *t, struct interference *in, struct probed *r);
+	   const struct read_times *t, struct interference *in, struct progress *said,
+	   struct probed *r);
 /* probe_all: figures 5 and 6 as a table */
 int probe_all(const struct active *a);
 

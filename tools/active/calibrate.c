@@ -51,6 +51,11 @@
 #define WINDOW_NS	2e8
 /* Who is late makes up for a tenth of a second: no more than a tenth of what is seen */
 #define PACED_NS	1e9
+/* What reads take, more or less: of steps that are told of, how long they are among others */
+#define HIT_NS		20
+#define MISS_NS		80
+/* To have the memory for a line */
+#define FILL_NS		20
 
 /* Buffers, in last caches: the paper's 30 to 74 MB of 20 */
 static const double paper[SIZES] = { 1.5, 1.8, 2.1, 2.4, 2.7, 3.0, 3.35, 3.7 };
@@ -71,12 +76,21 @@ static void mark(const struct active *a, const struct read_times *t, const char 
 		mark_run(a->mark, when, a->at.interferer[a->at.interferers - 1], a->json);
 }
 
+/* Reads of a pattern: so many are to come, and were done */
+struct reading {
+	const struct pattern *p;
+	const char *buffer;
+	uint64_t state, all, done;
+	unsigned int additions;
+	struct progress *said;
+	double before;		/* the part of the step that was done before */
+};
+
 /*
  * In chunks, of which the one in the middle tells the time of a read: what somebody else did
  * on this CPU, or an interrupt, is in others.
  */
-static bool reads(const struct pattern *p, const char *buffer, uint64_t *state, uint64_t n,
-		  unsigned int additions, double *ns)
+static bool reads(struct reading *r, uint64_t n, double *ns)
 {
 	double took[CHUNKS];
 	unsigned int i;
@@ -86,11 +100,38 @@ static bool reads(const struct pattern *p, const char *buffer, uint64_t *state, 
 
 		if (interrupted)
 			return false;
-		active_probe(p, buffer, state, n / CHUNKS, additions);
+		active_probe(r->p, r->buffer, &r->state, n / CHUNKS, r->additions);
 		took[i] = (thread_ns() - begin) / (n / CHUNKS);
+		r->done += n / CHUNKS;
+		progress_part(r->said, r->before + (1 - r->before) * r->done / r->all);
 	}
 	*ns = median(took, CHUNKS);
 	return true;
+}
+
+static uint64_t reads_before(const struct active *a, const struct pattern *p)
+{
+	return reads_to_warm_up(p, a->at.bytes[LLC]) / CHUNKS * CHUNKS;
+}
+
+/* One of each line, on the average, is measured. */
+static uint64_t reads_measured(const struct pattern *p)
+{
+	return p->bytes / LINE_BYTES / CHUNKS * CHUNKS;
+}
+
+static double fill_cost(const struct pattern *p)
+{
+	return (double)p->bytes / LINE_BYTES * FILL_NS;
+}
+
+/* What probe() takes, more or less */
+static double probe_cost(const struct active *a, const struct pattern *p)
+{
+	const double misses = fmax(0, 1 - (double)a->at.bytes[LLC] / p->bytes);
+
+	return fill_cost(p) + (reads_before(a, p) + reads_measured(p)) *
+			      (HIT_NS + misses * (MISS_NS - HIT_NS));
 }
 
 static bool counter_lost;	/* which is no reason not to calibrate without it */
@@ -102,11 +143,16 @@ static void lost_counter(void)
 }
 
 bool probe(const struct active *a, const struct pattern *p, unsigned int additions,
-	   const struct read_times *t, struct interference *in, struct probed *r)
+	   const struct read_times *t, struct interference *in, struct progress *said,
+	   struct probed *r)
 {
-	const uint64_t warm = reads_to_warm_up(p, a->at.bytes[LLC]) / CHUNKS * CHUNKS;
+	const uint64_t warm = reads_before(a, p);
 	char *buffer = buffer_new(p->bytes), when[64], *space;
-	uint64_t state = RANDOM_SEED;
+	struct reading reading = {
+		.p = p, .buffer = buffer, .state = RANDOM_SEED, .additions = additions,
+		.all = warm + reads_measured(p), .said = said,
+		.before = fill_cost(p) / probe_cost(a, p),
+	};
 	double before, between, after;
 	struct usage warming = { 0 }, u;
 	bool good;
@@ -114,10 +160,8 @@ bool probe(const struct active *a, const struct pattern *p, unsigned int additio
 
 	if (!buffer)
 		return false;
-	/* One of each line, on the average, is measured. */
-	*r = (struct probed) {
-		.reads = p->bytes / LINE_BYTES / CHUNKS * CHUNKS, .held = -1, .all_held = -1
-	};
+	*r = (struct probed) { .reads = reads_measured(p), .held = -1, .all_held = -1 };
+	progress_part(said, reading.before);
 	fd = t ? -1 : misses_open(a);
 	if (!t && fd < 0) {
 		complain_errno("the counter of misses, which was there before");
@@ -133,11 +177,11 @@ bool probe(const struct active *a, const struct pattern *p, unsigned int additio
 	if (in)
 		interference_usage(in, STORAGE);
 	before = misses_read(fd);
-	good = reads(p, buffer, &state, warm, additions, &r->ns);
+	good = reads(&reading, warm, &r->ns);
 	between = misses_read(fd);
 	if (in)
 		warming = interference_usage(in, STORAGE);
-	good = good && reads(p, buffer, &state, r->reads, additions, &r->ns);
+	good = good && reads(&reading, r->reads, &r->ns);
 	after = misses_read(fd);
 	if (in) {
 		u = interference_usage(in, STORAGE);
@@ -164,24 +208,46 @@ bool probe(const struct active *a, const struct pattern *p, unsigned int additio
 	return good;
 }
 
-bool read_times(const struct active *a, struct read_times *t)
+/* The patterns of read_times(): of the cache, and of memory */
+static void read_patterns(const struct active *a, struct pattern *cache, struct pattern *memory)
 {
 	const uint64_t llc = a->at.bytes[LLC];
 	uint64_t small = llc / 4;
-	static struct pattern p;
-	struct probed r;
 
 	if (small < 2 * a->at.bytes[L2])
 		small = llc / 2;
 	if (small < PATTERN_MIN)
 		small = PATTERN_MIN;
-	pattern_init(&p, &distribution[DISTRIBUTIONS - 1], small);
+	pattern_init(cache, &distribution[DISTRIBUTIONS - 1], small);
+	pattern_init(memory, &distribution[DISTRIBUTIONS - 1], 8 * llc);
+}
+
+/* How many steps read_times() has, and what they take */
+#define READ_TIMES	2
+
+static double read_times_cost(const struct active *a)
+{
+	static struct pattern cache, memory;
+
+	read_patterns(a, &cache, &memory);
+	return probe_cost(a, &cache) + probe_cost(a, &memory);
+}
+
+static bool read_times(const struct active *a, struct read_times *t, struct progress *said)
+{
+	static struct pattern cache, memory;
+	struct probed r;
+
+	read_patterns(a, &cache, &memory);
 	*t = (struct read_times) { 0 };
-	if (!probe(a, &p, 1, t, NULL, &r))
+	progress_next(said, probe_cost(a, &cache));
+	progress(said, "calibration: reads of the cache alone");
+	if (!probe(a, &cache, 1, t, NULL, said, &r))
 		return false;
 	t->hit_ns = r.ns;
-	pattern_init(&p, &distribution[DISTRIBUTIONS - 1], 8 * llc);
-	if (!probe(a, &p, 1, t, NULL, &r))
+	progress_next(said, probe_cost(a, &memory));
+	progress(said, "calibration: reads of memory alone");
+	if (!probe(a, &memory, 1, t, NULL, said, &r))
 		return false;
 	/* An eighth of them still hits. */
 	t->miss_ns = (r.ns - t->hit_ns / 8) * 8 / 7;
@@ -192,12 +258,16 @@ bool read_times(const struct active *a, struct read_times *t)
 	return true;
 }
 
+static double window_ns(const struct active *a)
+{
+	return a->pace ? PACED_NS : WINDOW_NS;
+}
+
 /* What a kind does in a while in which all that run get on */
 static bool usage_in_window(const struct active *a, struct interference *in, enum kind kind,
 			    struct effect *e)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
-	const double window_ns = a->pace ? PACED_NS : WINDOW_NS;
 	const enum kind other = kind == STORAGE ? BANDWIDTH : STORAGE;
 	struct usage all[KINDS] = { 0 };
 	bool enough;
@@ -221,7 +291,7 @@ static bool usage_in_window(const struct active *a, struct interference *in, enu
 			if (interference_has(in, k) && !(k == BANDWIDTH && a->pace))
 				enough &= all[k].done >= 2 * interference_bytes(a, k) / LINE_BYTES;
 		}
-	} while (!enough || all[kind].ns < window_ns);
+	} while (!enough || all[kind].ns < window_ns(a));
 	e->rate = all[kind].done / all[kind].ns * 1e9;
 	e->misses = all[kind].misses < 0 ? -1 : all[kind].misses / all[kind].done;
 	e->others = all[other].misses < 0 ? -1 : all[other].misses / all[kind].done;
@@ -269,11 +339,13 @@ static bool bandwidths(const struct active *a, struct calibration *c, struct pro
 	double most = 0;
 	unsigned int i;
 
-	progress(p, "all bandwidth");
+	progress_next(p, window_ns(a));
+	progress(p, "calibration: all bandwidth");
 	if (!look_at(a, 0, 0, true, STREAM, &e) || !moved(&e, true, c->counters, &c->total))
 		return false;
 	for (i = 1; i <= c->bandwidth; i++) {
-		progress(p, "%u BWThr", i);
+		progress_next(p, window_ns(a));
+		progress(p, "calibration: %u BWThr", i);
 		if (!look_at(a, 0, i, false, BANDWIDTH, &e) ||
 		    !moved(&e, false, c->counters, &c->taken[i]))
 			return false;
@@ -292,12 +364,14 @@ static bool bandwidths(const struct active *a, struct calibration *c, struct pro
 		c->left[i] = c->total - c->taken[i];
 	/* Each other: where there are cores for both */
 	for (i = 1; c->bandwidth && i <= c->storage && i + 1 <= cores; i++) {
-		progress(p, "1 BWThr beside %u CSThr", i);
+		progress_next(p, window_ns(a));
+		progress(p, "calibration: 1 BWThr beside %u CSThr", i);
 		if (!look_at(a, i, 1, false, BANDWIDTH, &c->bandwidth_beside[i]))
 			return false;
 	}
 	for (i = 0; c->storage && i <= c->bandwidth && i + 1 <= cores; i++) {
-		progress(p, "1 CSThr beside %u BWThr", i);
+		progress_next(p, window_ns(a));
+		progress(p, "calibration: 1 CSThr beside %u BWThr", i);
 		if (!look_at(a, 1, i, false, STORAGE, &c->storage_beside[i]))
 			return false;
 	}
@@ -347,8 +421,10 @@ static bool capacities(const struct active *a, const struct read_times *t, struc
 			struct probed r;
 
 			pattern_init(&pattern, &distribution[i], size[k] * a->at.bytes[LLC]);
-			progress(p, "cache beside %u CSThr, %s", storage, distribution[i].name);
-			if (!probe(a, &pattern, 1, t, NULL, &r))
+			progress_next(p, probe_cost(a, &pattern));
+			progress(p, "calibration: cache beside %u CSThr, %s", storage,
+				 distribution[i].name);
+			if (!probe(a, &pattern, 1, t, NULL, p, &r))
 				return false;
 			if (r.hits < TOO_SURE)
 				v[n++] = capacity(&pattern, LRU, r.hits);
@@ -365,6 +441,22 @@ static unsigned int distributions(const struct active *a)
 	for (i = 0; i < DISTRIBUTIONS; i++)
 		n += !a->quick || is_quick(&distribution[i]);
 	return n;
+}
+
+/* What it takes to probe each distribution with these buffers, in last caches */
+static double probes_cost(const struct active *a, const double *size, size_t sizes)
+{
+	static struct pattern pattern;
+	double sum = 0;
+	size_t i, k;
+
+	for (i = 0; i < DISTRIBUTIONS; i++) {
+		for (k = 0; k < sizes && (!a->quick || is_quick(&distribution[i])); k++) {
+			pattern_init(&pattern, &distribution[i], size[k] * a->at.bytes[LLC]);
+			sum += probe_cost(a, &pattern);
+		}
+	}
+	return sum;
 }
 
 static void alone_is_all(const struct active *a, struct calibration *c)
@@ -390,8 +482,8 @@ static bool calibrate_by(const struct active *a, struct calibration *c, bool cou
 	const unsigned int cores = a->at.interferers;
 	struct read_times times, *t = NULL;
 	struct progress p;
+	unsigned int i, sizes, windows;
 	bool good = true;
-	unsigned int i, probes;
 
 	memset(c, 0, sizeof(*c));
 	for (i = 0; i <= STORAGE_MAX; i++)
@@ -405,15 +497,16 @@ static bool calibrate_by(const struct active *a, struct calibration *c, bool cou
 	c->bandwidth = least(a->bandwidth, cores);
 	pin_to_cpu(a->at.command[0]);
 	c->counters = counters;
-	probes = distributions(a) * (a->quick ? 1 : sizeof(some) / sizeof(*some));
-	progress_begin_long(&p, !c->counters + (c->storage + 1) * probes + 1 + c->bandwidth +
-			    (c->bandwidth ? least(c->storage, cores - 1) : 0) +
-			    (c->storage ? least(c->bandwidth, cores - 1) + 1 : 0), a->quiet,
-			    a->verbose);
+	sizes = a->quick ? 1 : sizeof(some) / sizeof(*some);
+	windows = 1 + c->bandwidth + (c->bandwidth ? least(c->storage, cores - 1) : 0) +
+		  (c->storage ? least(c->bandwidth, cores - 1) + 1 : 0);
+	progress_begin_long(&p, !c->counters * READ_TIMES + windows +
+			    (c->storage + 1) * distributions(a) * sizes, a->quiet, a->verbose);
+	progress_costs(&p, !c->counters * read_times_cost(a) + windows * window_ns(a) +
+		       (c->storage + 1) * probes_cost(a, a->quick ? one : some, sizes));
 	if (!c->counters) {
 		t = &times;
-		progress(&p, "reads of the cache and of memory alone");
-		good = read_times(a, t);
+		good = read_times(a, t, &p);
 	}
 	good = good && bandwidths(a, c, &p);
 	for (i = 0; i <= c->storage && good; i++) {
@@ -610,12 +703,13 @@ int probe_all(const struct active *a)
 
 	pin_to_cpu(a->at.command[0]);
 	by_time = !counters_here(a);
-	progress_begin_long(&p, by_time + sizes * distributions(a), a->quiet, a->verbose);
+	progress_begin_long(&p, by_time * READ_TIMES + sizes * distributions(a), a->quiet,
+			    a->verbose);
+	progress_costs(&p, by_time * read_times_cost(a) + probes_cost(a, size, sizes));
 	if (by_time) {
 		t = &times;
-		progress(&p, "reads of the cache and of memory alone");
 		/* It has said what is wrong if they are not known. */
-		good = read_times(a, t) && t->known;
+		good = read_times(a, t, &p) && t->known;
 	}
 	in = good ? start_beside(a, a->storage, a->bandwidth, largest(size, sizes) * llc) : NULL;
 	good = in;
@@ -630,8 +724,9 @@ int probe_all(const struct active *a)
 			if (a->quick && !is_quick(&distribution[i]))
 				continue;
 			pattern_init(&pattern, &distribution[i], size[k] * llc);
+			progress_next(&p, probe_cost(a, &pattern));
 			progress(&p, "%s", distribution[i].name);
-			good = probe(a, &pattern, a->additions, t, in, &r);
+			good = probe(a, &pattern, a->additions, t, in, &p, &r);
 			if (!good)
 				break;
 			probe_json(list, &pattern, a->storage, a->additions, &r, llc);

@@ -3,7 +3,8 @@
  * What goes on, see progress.h
  *
  * The time left is what the steps took so far, times those that are left: all are of
- * about the same length, as interference makes the slowest some times slower, not more.
+ * about the same length, as interference makes the slowest some times slower, not more. What is
+ * longer by what it does has a cost, and a step that tells which part of it is done counts as that.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -29,10 +30,16 @@ static bool terminal(const struct progress *p)
 
 static void time_left(const struct progress *p)
 {
-	const unsigned int done = p->begun - 1;
-	const double whole = (p->step_s - p->begin_s) / done * (p->all - done);
-	const double left = whole - (now_s() - p->step_s);
+	double part, done, now = now_s(), left;
 
+	__atomic_load(&p->part, &part, __ATOMIC_RELAXED);
+	done = p->done_cost + part * p->cost;
+	if (done <= 0)
+		return;
+	if (part > 0)
+		left = (now - p->begin_s) / done * (p->all_cost - done);
+	else
+		left = (p->step_s - p->begin_s) / done * (p->all_cost - done) - (now - p->step_s);
 	if (left < 0)
 		return;
 	if (left < 120)
@@ -51,8 +58,7 @@ static double next_s(const struct progress *p)
 static void tell(struct progress *p)
 {
 	fprintf(stderr, "%s%u of %u: %s", terminal(p) ? "\r" : "", p->begun, p->all, p->step);
-	if (p->begun > 1)
-		time_left(p);
+	time_left(p);
 	fputs(terminal(p) ? "\033[K" : "\n", stderr);
 	p->said_s = now_s();
 }
@@ -87,6 +93,7 @@ void progress_begin(struct progress *p, unsigned int all, bool quiet, bool verbo
 
 	*p = (struct progress) {
 		.all = all, .quiet = quiet, .verbose = verbose, .begin_s = now_s(),
+		.all_cost = all, .next_cost = 1,
 	};
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -109,6 +116,22 @@ void progress_begin_long(struct progress *p, unsigned int all, bool quiet, bool 
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
 }
 
+void progress_costs(struct progress *p, double all)
+{
+	p->all_cost = all;
+}
+
+void progress_next(struct progress *p, double cost)
+{
+	p->next_cost = cost;
+}
+
+/* Between accesses that are measured: no lock */
+void progress_part(struct progress *p, double part)
+{
+	__atomic_store(&p->part, &part, __ATOMIC_RELAXED);
+}
+
 void progress(struct progress *p, const char *format, ...)
 {
 	va_list args;
@@ -120,6 +143,9 @@ void progress(struct progress *p, const char *format, ...)
 	vsnprintf(p->step, sizeof(p->step), format, args);
 	va_end(args);
 	p->begun++;
+	p->done_cost += p->cost;
+	p->cost = p->next_cost;
+	p->part = 0;
 	p->step_s = now_s();
 	if (p->verbose || terminal(p) || p->step_s >= next_s(p))
 		tell(p);

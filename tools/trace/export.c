@@ -7,6 +7,7 @@
  */
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../json/json.h"
 #include "command.h"
@@ -96,6 +97,7 @@ static int cmd_export(int argc, char **argv)
 		.begin = begin,
 		.record = record,
 		.marker = marker,
+		.quiet = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO),
 	};
 	const char *path;
 	int opt, status = STATUS_USAGE;

@@ -5,13 +5,17 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../json/json.h"
 #include "bins.h"
 #include "command.h"
+#include "progress.h"
 #include "trace.h"
 
 #define BIN_US	10000
+/* Progress is told of so many bins. */
+#define STEP_BINS	16384
 
 static const struct bins *sorting;
 
@@ -52,11 +56,28 @@ static const char *mode_name(uint32_t mode)
 	return names[mode < 4 ? mode : 0];
 }
 
+/*
+ * There can be millions of bins: before each that is printed. To a terminal, progress would come
+ * between them.
+ */
+static void tell(struct progress *p, const struct bins *b, size_t bin)
+{
+	const bool here = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
+
+	if (!bin)
+		progress_begin(p, b->bins / STEP_BINS, here || b->bins < 2 * STEP_BINS, false);
+	if (bin % STEP_BINS == 0 && p->begun < p->all)
+		progress(p, "printing bins");
+	if (bin + 1 == b->bins)
+		progress_end(p);
+}
+
 /* ---- as text ---- */
 
 static void print_bins(const struct bins *b)
 {
 	const double second = b->bin_us / 1e6;
+	struct progress p;
 	size_t i;
 
 	printf("\n%12s %4s %8s %-15s %12s %10s\n", "from, s", "CPU", "tid", "task", "events",
@@ -66,6 +87,7 @@ static void print_bins(const struct bins *b)
 		const struct bins_series *s = &b->series[n->series];
 		const struct bins_task *t = &b->task[s->task];
 
+		tell(&p, b, i);
 		printf("%12.6f %4u %8u ", n->bin * second, b->cpu[s->cpu].cpu, t->tid);
 		trace_text(stdout, t->comm, sizeof(t->comm));
 		printf("%*s %12" PRIu64 " %10.2f\n", 15 - (int)strnlen(t->comm, 15), "",
@@ -123,6 +145,7 @@ static void print_text(const struct bins *b, const uint32_t *order, uint32_t tas
 static void print_csv(const struct bins *b)
 {
 	const double second = b->bin_us / 1e6;
+	struct progress p;
 	size_t i;
 
 	puts("from_us,cpu,tid,pid,cgroup,task,records,events,bytes,bytes_per_s");
@@ -131,6 +154,7 @@ static void print_csv(const struct bins *b)
 		const struct bins_series *s = &b->series[n->series];
 		const struct bins_task *t = &b->task[s->task];
 
+		tell(&p, b, i);
 		printf("%" PRId64 ",%u,%u,%u,%" PRIu64 ",", (int64_t)(n->bin * b->bin_us),
 		       b->cpu[s->cpu].cpu, t->tid, t->tgid, t->cgroup);
 		trace_csv(stdout, t->comm, sizeof(t->comm));
@@ -210,6 +234,7 @@ static void print_json(const struct bins *b, const uint32_t *order, uint32_t tas
 {
 	json_t *j = json_begin(), *list, *row;
 	struct json_long rows;
+	struct progress p;
 	uint32_t i;
 	size_t k;
 
@@ -236,6 +261,7 @@ static void print_json(const struct bins *b, const uint32_t *order, uint32_t tas
 	/* There can be millions of bins. */
 	json_long_begin(&rows, j, "bins", stdout, TRACE_JSON);
 	for (k = 0; k < b->bins; k++) {
+		tell(&p, b, k);
 		row = bin_json(b, &b->bin[k]);
 		json_long_row(&rows, row);
 		json_decref(row);

@@ -2,7 +2,11 @@
 /*
  * A file's records, one by one, those that are wanted
  */
+#include "progress.h"
 #include "walk.h"
+
+/* Progress is told of pieces of so much of a file. */
+#define PIECE_BYTES	(128u << 10)
 
 static void walk_block(struct reader *r, const struct walk *w, const struct reader_chunk *c,
 		       const struct reader_block *b)
@@ -48,12 +52,17 @@ static void walk_block(struct reader *r, const struct walk *w, const struct read
 
 bool walk(struct reader *r, const struct walk *w)
 {
+	const uint64_t pieces = r->size / PIECE_BYTES;
+	struct progress p;
 	struct reader_chunk c;
 	struct reader_block b;
 	struct format_stats s;
 	struct format_file f;
 
+	progress_begin(&p, pieces, pieces < 2 || w->quiet, false);
 	while (reader_next(r, &c)) {
+		if (p.begun < pieces && c.at >= p.begun * PIECE_BYTES)
+			progress(&p, "reading %s", r->path);
 		switch (c.head.type) {
 		case FORMAT_FILE:
 			if (w->file && c.head.size >= sizeof(f)) {
@@ -73,5 +82,6 @@ bool walk(struct reader *r, const struct walk *w)
 			break;
 		}
 	}
+	progress_end(&p);
 	return !reader_summary(r);
 }

@@ -11,6 +11,7 @@
 struct walk {
 	const struct filter *filter;
 	void *context;
+	bool quiet;	/* what is told of goes to the terminal, between which progress would be */
 	/* A block begins: of that stream, with that state */
 	void (*begin)(void *context, const struct format_stream *stream,
 		      const struct format_state *state, bool chosen);
