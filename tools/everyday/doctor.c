@@ -408,9 +408,9 @@ static void valid(struct doctor *d)
 	if (!strcmp(text, "1") || (io && !strcmp(io->word, "ok")))
 		say(d, "valid", GOOD, "ok", "", "the counters are being read, and estimates are valid");
 	else if (io && strcmp(io->word, "held"))
-		say(d, "valid", WRONG, io->word, !strcmp(io->word, "warming") ?
-		    "run memio doctor again in a second: the kernel has just begun to read the counters" :
-		    "memio(7) has the words of memio.state",
+		say(d, "valid", WRONG, io->word, strcmp(io->word, "warming") ?
+		    "memio(7) has the words of memio.state" :
+		    "run memio doctor again in a second: the kernel has just begun to read the counters",
 		    "estimates are not valid: memio.state says io %s%s", io->word,
 		    holders(d, text, sizeof(text)));
 	else

@@ -96,7 +96,8 @@ void command_help(const struct command *c, FILE *to)
 	}
 	for (s = c->sub; s && s->name && !s->runs; s++)
 		;
-	fputs("\nStatus: 0 done, 1 found or failed, 2 wrong arguments, 77 this machine can't.\n", to);
+	fputs("\nStatus: 0 done, 1 found or failed, 2 wrong arguments, 77 this machine can't.\n",
+	      to);
 	if (c->runs || (s && s->name))
 		fprintf(to, "126 and 127: COMMAND can't be run, or is not there.%s\n",
 			c->runs ? " Else the status is COMMAND's." : "");
