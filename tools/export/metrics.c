@@ -253,10 +253,10 @@ static void put_line(struct writing *w, const struct memio_line *l, bool root)
 	if (root && (memio_has(l, MEMIO_UNCLAIMED_TO) || memio_has(l, MEMIO_UNCLAIMED_FROM))) {
 		t = begin(w, M_UNCLAIMED);
 		put_format(t, ",device=\"%s\",direction=\"to\"} %" PRId64 "\n", l->key,
-			memio_get_signed(l, MEMIO_UNCLAIMED_TO));
+			   memio_get_signed(l, MEMIO_UNCLAIMED_TO));
 		t = begin(w, M_UNCLAIMED);
 		put_format(t, ",device=\"%s\",direction=\"from\"} %" PRId64 "\n", l->key,
-			memio_get_signed(l, MEMIO_UNCLAIMED_FROM));
+			   memio_get_signed(l, MEMIO_UNCLAIMED_FROM));
 	}
 }
 
