@@ -27,8 +27,12 @@ in_root() {
 		"$root" "$@" </dev/null >"$tmp/in-root" 2>&1 || { diag "$(tail -n 15 "$tmp/in-root")"; return 1; }
 }
 
-# there: the files of the root, but for what apt and dpkg keep for themselves
+# there: the files of the root, but for what apt, dpkg and ldconfig keep for themselves
 there() {
-	(cd "$root" && find . \( -path ./var/lib/dpkg -o -path ./var/cache -o -path ./var/log -o -path ./var/lib/apt \
-		-o -path ./etc/ld.so.cache \) -prune -o -print | LC_ALL=C sort)
+	local name prune=()
+
+	for name in var/lib/{apt,dpkg} var/cache/{apt,debconf,ldconfig} var/log/{alternatives.log,apt,dpkg.log} etc/ld.so.cache; do
+		prune+=(-o -path "./$name")
+	done
+	(cd "$root" && find . \( "${prune[@]:1}" \) -prune -o -print | LC_ALL=C sort)
 }
