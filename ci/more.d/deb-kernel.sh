@@ -57,6 +57,20 @@ kernel_root() {
 	check "the kernel is there" [ -s "$root/boot/vmlinuz-$release" ]
 }
 
+# kernel_machine NIC [OPTION]...: boots $tmp/disk in its own machine, with Debian's processor and firmware; the kernel is
+# handed over, as a boot loader does.
+kernel_machine() {
+	local nic=$1
+
+	shift
+	run_is "QEMU ($(qemu-system-x86_64 --version | sed -n 's/.*version //p')) boots it and ends" 0 \
+		timeout 1200 qemu-system-x86_64 -M q35 -smp 2 -m 1G -display none -no-reboot -serial "file:$tmp/console" \
+		-kernel "$root/boot/vmlinuz-$release" -append "root=/dev/vda rw console=ttyS0 panic=-1" \
+		-drive "file=$tmp/disk,format=raw,if=virtio,cache=unsafe" -drive "file=$tmp/out.tar,format=raw,if=virtio" \
+		-drive "file=$tmp/nvme,format=raw,if=none,id=nvme" -device nvme,drive=nvme,serial=1 \
+		-nic "user,model=$nic,guestfwd=tcp:10.0.2.100:80-cmd:cat $tmp/sent" "$@"
+}
+
 # kernel_boots NIC [OPTION]...: boots a copy of the root, with this network device and these options of QEMU; there
 # deb-kernel-look runs. What it leaves is in the working directory then.
 kernel_boots() {
@@ -86,13 +100,7 @@ UNIT
 	truncate -s 96M "$tmp/nvme"
 	head -c 4194304 /dev/zero >"$tmp/sent"
 	start=$SECONDS
-	# Its own machine, processor and firmware; the kernel is handed over, as a boot loader does.
-	run_is "QEMU ($(qemu-system-x86_64 --version | sed -n 's/.*version //p')) boots it and ends" 0 \
-		timeout 1200 qemu-system-x86_64 -M q35 -smp 2 -m 1G -display none -no-reboot -serial "file:$tmp/console" \
-		-kernel "$root/boot/vmlinuz-$release" -append "root=/dev/vda rw console=ttyS0 panic=-1" \
-		-drive "file=$tmp/disk,format=raw,if=virtio,cache=unsafe" -drive "file=$tmp/out.tar,format=raw,if=virtio" \
-		-drive "file=$tmp/nvme,format=raw,if=none,id=nvme" -device nvme,drive=nvme,serial=1 \
-		-nic "user,model=$nic,guestfwd=tcp:10.0.2.100:80-cmd:cat $tmp/sent" "$@"
+	kernel_machine "$nic" "$@"
 	diag "~ boot_and_look_s $((SECONDS - start))"
 	mkdir "$tmp/out"
 	check "... what it has found is there" tar -x -C "$tmp/out" -f "$tmp/out.tar"
@@ -154,6 +162,23 @@ kernel_works() {
 	like "... and says that memory bytes are upper bounds" "$(<top)" 'an IO byte counts as a memory byte'
 	is "... its reader, as JSON" "$(jq -s '[.[].rows[] | select(.io_from_bps > 1000000)] | length > 0' tasks)" true
 	is "limit show" "$(jq -r '.limits[0] | "\(.key)"' shown)" io
+}
+
+# kernel_boots_again NIC: the same disk, in which `systemctl enable` was typed: memio's units start with the machine
+kernel_boots_again() {
+	st enable 0
+	cd "$memio_top" || exit 1
+	kernel_machine "$1"
+	mkdir "$tmp/again"
+	check "... what it has found is there" tar -x -C "$tmp/again" -f "$tmp/out.tar"
+	cd "$tmp/again" || exit 1
+	is "enabled units are active after a boot" "$(paste -sd ' ' boot.active)" 'active active'
+	is "... and no unit has failed" "$(<boot.failed)" ''
+	is "a rule of /etc/memio.d is a limit" "$(<boot.limit)" 'io bps=8000000'
+	between "... 24 MiB are read" "$(of boot.stat "$(<disk)" io_from)" $((24 << 20)) $((24 << 20 | 128 << 10))
+	between "... for 3.1 s, most of them stopped; microseconds" "$(sed -n 's/^throttled_usec //p' boot.events)" 1000000 6000000
+	like "the exporter answers" "$(<boot.metrics)" '^HTTP/1\.[01] 200 '
+	like "... with the limit" "$(grep '^memio_limit.*look.service' boot.metrics)" '8e\+06|8000000'
 }
 
 # kernel_purge: nothing is left of them
