@@ -941,8 +941,9 @@ int BPF_PROG(count_udp, struct sock *sk, struct sk_buff *skb, int len)
 
 /*
  * What it counted since the last look. Other programs' events have the counter for a part of the
- * time, and perf passes it on each 4 ms; tasks change more often. So how much is missing is a mean
- * over 2^26 ns or more, and no more than 63 of 64.
+ * time, and perf passes it on each 4 ms; tasks change more often. So how much is missing is a mean,
+ * of which 2^26 ns or more are an eighth, and no more than 63 of 64. A mean of few milliseconds would
+ * be too high: after some in which the counter was there for less than its part, it is there for more.
  */
 static __always_inline u64 lines_of(struct count_look *l, const struct bpf_perf_event_value *v)
 {
@@ -953,6 +954,8 @@ static __always_inline u64 lines_of(struct count_look *l, const struct bpf_perf_
 		lines = 0;
 		l->since_enabled = v->enabled;
 		l->since_running = v->running;
+		l->sum_enabled = 0;
+		l->sum_running = 0;
 	}
 	l->counter = v->counter;
 	l->enabled = v->enabled;
@@ -960,8 +963,10 @@ static __always_inline u64 lines_of(struct count_look *l, const struct bpf_perf_
 	enabled = v->enabled - l->since_enabled;
 	running = v->running - l->since_running;
 	if (enabled >> 26) {
-		if (running)
-			l->ratio = (enabled << 10) / running;
+		l->sum_enabled += enabled - (l->sum_enabled >> 3);
+		l->sum_running += running - (l->sum_running >> 3);
+		if (l->sum_running)
+			l->ratio = (l->sum_enabled << 10) / l->sum_running;
 		if (l->ratio > 64 << 10)
 			l->ratio = 64 << 10;
 		l->since_enabled = v->enabled;

@@ -43,11 +43,12 @@ struct count_net_key {
 /*
  * A CPU's counter when it was last looked at: what it has counted, and for how long it was there,
  * and counted. @since is when @ratio was made: of 1024ths, how much more it would have counted in
- * all of that time.
+ * all of that time, of which @sum has the last half second or so.
  */
 struct count_look {
 	unsigned long long counter, enabled, running;
-	unsigned long long since_enabled, since_running, ratio;
+	unsigned long long since_enabled, since_running;
+	unsigned long long sum_enabled, sum_running, ratio;
 };
 
 /* What found no room */
