@@ -636,6 +636,11 @@ static void controllers(struct doctor *d)
 
 	if (!d->seconds)
 		return;
+	if (!strcmp(memio_backend(d->m), "none")) {
+		say(d, "controllers", HINT, "no-figures", "see the kernel above",
+		    "the memory controllers were not watched: memio has no figures to compare with them");
+		return;
+	}
 	watch(d->m, d->seconds, &d->watch);
 	json_object_set_new(d->report, "watch", watch_json(w));
 	if (!w->counted)
