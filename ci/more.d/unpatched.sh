@@ -186,6 +186,22 @@ everyday() {
 	like "doctor says what the patched kernel would add" "$(all_of doctor)" 'hint .*-> '
 }
 
+# watched: doctor --watch, while a disk is read: what the memory controllers counted is no more than the ledger has,
+# whose marks are outside; and memio explains no more than that, and most of what is written
+watched() {
+	local counted explained lines
+
+	has_ended watch 0
+	like "doctor --watch says what the memory controllers counted" "$(all_of watch)" \
+		'ok +in 3 seconds the memory controllers counted .* written, of which memio explains '
+	read -r counted explained < <(jq -r '.watch.write | "\(.controllers_bytes) \(.bytes)"' "$dir/watched")
+	lines=$(jq -r -L "$memio_top/ci/tests" 'include "ledger"; inner("watch") | .dram.write_lines * 64 | floor' "$dir/ledger")
+	between "... written: $counted bytes, in the ledger $lines" "$counted" 100000 "$lines"
+	between "... of which memio explains $explained" "$explained" $((counted * 8 / 10)) $((counted * 102 / 100))
+	is "... in each of the seconds" \
+		"$(jq -r '.watch | "\(.seconds) \(.controllers_seconds) \([.write.rates[].seconds] | add)"' "$dir/watched")" '3 3 3'
+}
+
 # left_alone: what doctor and top say, and what is left of the programs
 left_alone() {
 	is "doctor finds nothing wrong" "$(cat "$dir/doctor.status")" 0
@@ -204,4 +220,7 @@ left_alone() {
 	everyday
 	like "another user is told what to type" "$(cat "$dir/user")" 'type: sudo .*stat --seconds 1'
 	like "... by status 77" "$(tail -n 1 "$dir/user")" 'status 77'
+	has_ended doctor-user 77
+	like "... doctor says it, too" "$(all_of doctor-user)" $'unable +this kernel has no memio, and this user may not load .*\n +-> sudo memio doctor'
+	watched
 }
