@@ -194,7 +194,7 @@ watched() {
 	has_ended watch 0
 	like "doctor --watch says what the memory controllers counted" "$(all_of watch)" \
 		'ok +in 3 seconds the memory controllers counted .* written, of which memio explains '
-	read -r counted explained < <(jq -r '.watch.write | "\(.controllers_bytes) \(.bytes)"' "$dir/watched")
+	read -r counted explained < <(jq -r '.watch.write | "\(.controllers_bytes // 0) \(.bytes)"' "$dir/watched")
 	lines=$(jq -r -L "$memio_top/ci/tests" 'include "ledger"; inner("watch") | .dram.write_lines * 64 | floor' "$dir/ledger")
 	between "... written: $counted bytes, in the ledger $lines" "$counted" 100000 "$lines"
 	between "... of which memio explains $explained" "$explained" $((counted * 8 / 10)) $((counted * 102 / 100))
