@@ -942,8 +942,8 @@ int BPF_PROG(count_udp, struct sock *sk, struct sk_buff *skb, int len)
 /*
  * What it counted since the last look. Other programs' events have the counter for a part of the
  * time, and perf passes it on each 4 ms; tasks change more often. So how much is missing is a mean,
- * of which 2^26 ns or more are an eighth, and no more than 63 of 64. A mean of few milliseconds would
- * be too high: after some in which the counter was there for less than its part, it is there for more.
+ * of which 2^26 ns or more are an eighth, and no more than 63 of 64. A mean of less time would be
+ * too high: when the counter was there for less than its part, it is there for more next.
  */
 static __always_inline u64 lines_of(struct count_look *l, const struct bpf_perf_event_value *v)
 {
