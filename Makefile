@@ -80,7 +80,7 @@ docs-check:	## are the documents' figures those of benchmarks/results?
 	@ci/check.d/results
 
 .PHONY: check-debian12 check-debian13
-check-debian12:	## does README hold on a fresh Debian 12? (40 minutes) ARGS='--all'
+check-debian12:	## does README hold on a fresh Debian 12? (50 minutes) ARGS='--all'
 check-debian13:	## does README hold on a fresh Debian 13?
 check-debian12 check-debian13: check-debian%:
 	@ci/debian $* $(ARGS)
