@@ -17,6 +17,7 @@
 
 #include "clock.h"
 #include "metrics.h"
+#include "utf8.h"
 
 enum metric {
 	M_IO, M_MEMORY, M_UNPRICED, M_UNCLAIMED, M_STOPPED, M_LIMIT, M_STATE, M_INFO, M_GROUPS,
@@ -132,25 +133,6 @@ static void put_format(struct text *t, const char *format, ...)
 	free(text);
 }
 
-/* The bytes of the character of UTF-8 that begins at @s; 0: it is none */
-static size_t utf8_length(const unsigned char *s)
-{
-	const size_t n = *s < 0x80 ? 1 : *s >> 5 == 6 ? 2 : *s >> 4 == 14 ? 3 :
-			 *s >> 3 == 30 ? 4 : 0;
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	uint32_t c = n == 1 ? *s : *s & (0x7f >> n);
-	size_t i;
-
-	for (i = 1; i < n; i++) {
-		if (s[i] >> 6 != 2)
-			return 0;
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	if (!n || c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-		return 0;
-	return n;
-}
-
 /*
  * A label's value between quotes: a backslash, a quote and the end of a line are escaped; other
  * characters that control a terminal, and bytes that are no UTF-8, become '?'.
@@ -161,7 +143,7 @@ static void put_label(char *to, size_t size, const char *value)
 	size_t used = 0;
 
 	while (*s && used + 5 < size) {
-		const size_t n = utf8_length(s);
+		const size_t n = utf8_length((const char *)s, SIZE_MAX);
 
 		if (*s == '\\' || *s == '"' || *s == '\n') {
 			to[used++] = '\\';

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../lib/command.h"
+#include "../lib/utf8.h"
 #include "json.h"
 
 json_t *json_begin(void)
@@ -94,26 +95,6 @@ json_t *json_number(double n)
 	return isfinite(n) ? json_real(n) : json_null();
 }
 
-/* How many bytes the character at the beginning of so much UTF-8 has; 0: it is none */
-static size_t character(const char *text, size_t size)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	const unsigned char first = text[0];
-	const size_t n = first < 0x80 ? 1 : first >> 5 == 6 ? 2 : first >> 4 == 14 ? 3 :
-			 first >> 3 == 30 ? 4 : 0;
-	uint32_t c = n < 2 ? first : first & (0xff >> (n + 1));
-	size_t i;
-
-	if (!n || n > size)
-		return 0;
-	for (i = 1; i < n; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (text[i] & 0x3f);
-	}
-	return c < least[n] || c > 0x10ffff || c >> 11 == 0xd800 >> 11 ? 0 : n;
-}
-
 json_t *json_text(const char *text, size_t size)
 {
 	static const char none[] = "\xef\xbf\xbd";	/* U+FFFD */
@@ -128,7 +109,7 @@ json_t *json_text(const char *text, size_t size)
 	if (!plain)
 		return NULL;
 	for (i = 0, to = plain; i < length; i += n ?: 1) {
-		n = character(text + i, length - i);
+		n = utf8_length(text + i, length - i);
 		to = mempcpy(to, n ? text + i : none, n ?: sizeof(none) - 1);
 	}
 	j = json_stringn(plain, to - plain);
