@@ -11,7 +11,7 @@
  * @text:	the text
  * @size:	of the text, in bytes, 1 or more; of one that ends with 0, any number will do
  *
- * Return: 1 to 4, or 0 if it is none: a surrogate, a longer form than needed, or one beyond U+10FFFF
+ * Return: 1 to 4, or 0 if it is none: a surrogate, a longer form than needed, or beyond U+10FFFF
  */
 static inline size_t utf8_length(const char *text, size_t size)
 {
