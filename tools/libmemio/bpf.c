@@ -682,6 +682,8 @@ static void leave_out(struct count *skel, const struct btf *btf)
 		{ skel->progs.count_sendpage, "inet_sendpage", is_before(6, 5) },
 		{ skel->progs.count_arrival, "tcp_v4_do_rcv", true },
 		{ skel->progs.count_arrival6, "tcp_v6_do_rcv", true },
+		{ skel->progs.count_flow, "mptcp_data_ready", true },
+		{ skel->progs.count_splice, "skb_splice_bits", true },
 	};
 	size_t i;
 

@@ -51,6 +51,7 @@ typedef __u8 u8;
 #define FAMILY_PACKET	17
 #define PROTOCOL_TCP	6
 #define PROTOCOL_UDP	17
+#define PROTOCOL_MPTCP	262
 #define FLAG_KTHREAD	0x00200000	/* PF_KTHREAD */
 #define GSO_TCP		(1 << 0 | 1 << 4)	/* SKB_GSO_TCPV4, SKB_GSO_TCPV6 */
 #define MEMCG_FLAGS	7ul
@@ -118,6 +119,10 @@ struct block_device {
 	struct gendisk *bd_disk;
 	struct device bd_device;
 } CO_RE;
+
+enum req_flag_bits {
+	__REQ_SWAP = 24,
+};
 
 struct bvec_iter {
 	unsigned int bi_size, bi_idx, bi_bvec_done;
@@ -214,6 +219,7 @@ struct sk_buff {
 	struct sock *sk;
 	unsigned int len, data_len;
 	int skb_iif;
+	u32 napi_id;
 	u16 transport_header, mac_header;
 	unsigned int end;
 	unsigned char *head, *data;
@@ -297,9 +303,13 @@ struct {
 	__type(value, struct sender);
 } senders SEC(".maps");
 
-/* What came to a connection and was not read yet: bytes of data, and of the headers before them */
+/*
+ * What came to a connection and was not read yet: bytes of data, and of the headers before them.
+ * @slot: by which device the last of them came, if it went through others after that
+ */
 struct unread {
 	u64 data, headers;
+	u32 slot;
 };
 
 struct {
@@ -308,6 +318,33 @@ struct {
 	__type(key, int);
 	__type(value, struct unread);
 } arrivals SEC(".maps");
+
+/*
+ * A packet that came by a device and goes on to a virtual one, such as a container's: where its data
+ * begin, which stays, -> the device's slot. Most are read, and leave the map, soon after.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, COUNT_PASSING);
+	__type(key, u64);
+	__type(value, u32);
+} passing SEC(".maps");
+
+/* The number of a device's queue, which a packet keeps in a VLAN -> the device's slot */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, COUNT_QUEUES);
+	__type(key, u32);
+	__type(value, u32);
+} queues SEC(".maps");
+
+/* The queue that a CPU looked at last */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} queue_seen SEC(".maps");
 
 /* Each CPU's counter; the library knows how many CPUs there are. */
 struct {
@@ -325,6 +362,7 @@ struct {
 
 struct count_lost lost;
 unsigned int slots_used = 1;
+bool any_passed;
 
 /* ---- devices ---- */
 
@@ -633,6 +671,8 @@ static __always_inline int charge_bio(void *context, struct bio *bio)
 	const u64 bytes = bio->bi_iter.bi_size;
 	const bool write = op == OP_WRITE || op == OP_ZONE_APPEND;
 	const bool kernel = task->flags & FLAG_KTHREAD;
+	/* Whoever takes the memory, its owner has caused it. */
+	const bool swap = bio->bi_opf >> bpf_core_enum_value(enum req_flag_bits, __REQ_SWAP) & 1;
 	u64 address;
 	u32 slot;
 
@@ -645,7 +685,7 @@ static __always_inline int charge_bio(void *context, struct bio *bio)
 	add_total(slot, write ? bytes : 0, write ? 0 : bytes);
 	add_current(task, slot, write ? bytes : 0, write ? 0 : bytes);
 	if (!kernel &&
-	    (!write || !is_of_file(BPF_CORE_READ(bio, bi_io_vec, bv_page))))
+	    (!write || (!swap && !is_of_file(BPF_CORE_READ(bio, bi_io_vec, bv_page)))))
 		return add_own(slot, write ? bytes : 0, write ? 0 : bytes);
 	mine = group_of(task);
 	if (kernel && bpf_core_field_exists(bio->bi_blkg)) {
@@ -749,6 +789,32 @@ int BPF_PROG(count_sendpage, struct socket *sock)
 	return note_sender(sock->sk);
 }
 
+/*
+ * A packet goes to an interface that is no device's. If a task here sends it, it did not come by a
+ * device, though another packet's data may have been there.
+ */
+static __always_inline int note_passing(const struct sk_buff *skb, const struct net_device *dev)
+{
+	struct count_net_key key = { .ifindex = skb->skb_iif };
+	u64 head = (u64)skb->head;
+	u32 *slot;
+
+	if (skb->sk) {
+		if (any_passed)
+			bpf_map_delete_elem(&passing, &head);
+		return 0;
+	}
+	if (!key.ifindex)
+		return 0;
+	key.space = dev->nd_net.net->ns.inum;
+	slot = bpf_map_lookup_elem(&interfaces, &key);
+	if (!slot || !*slot)
+		return 0;
+	any_passed = true;
+	bpf_map_update_elem(&passing, &head, slot, BPF_ANY);
+	return 0;
+}
+
 SEC("tp_btf/net_dev_start_xmit")
 int BPF_PROG(count_xmit, const struct sk_buff *skb, const struct net_device *dev)
 {
@@ -760,7 +826,7 @@ int BPF_PROG(count_xmit, const struct sk_buff *skb, const struct net_device *dev
 	u64 id = 1;
 
 	if (!slot)
-		return 0;
+		return note_passing(skb, dev);
 	add_total(slot, bytes, 0);
 	sk = skb->sk;
 	if (sk) {
@@ -809,6 +875,22 @@ static __always_inline u32 tcp_header(u64 th)
 	return offset >> 4 << 2;
 }
 
+/* Packets of @slot come by this queue. */
+static __always_inline void note_queue(const struct sk_buff *skb, u32 slot)
+{
+	u32 first = 0, queue, *seen;
+
+	if (!bpf_core_field_exists(skb->napi_id))
+		return;
+	queue = skb->napi_id;
+	seen = bpf_map_lookup_elem(&queue_seen, &first);
+	if (!seen || *seen == queue)
+		return;
+	*seen = queue;
+	if (queue)
+		bpf_map_update_elem(&queues, &queue, &slot, BPF_ANY);
+}
+
 SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(count_receive, struct sk_buff *skb)
 {
@@ -834,7 +916,24 @@ int BPF_PROG(count_receive, struct sk_buff *skb)
 		bytes += (u64)headers * (segments - 1);
 	}
 	add_total(slot, 0, bytes);
+	note_queue(skb, slot);
 	return 0;
+}
+
+/* The device that a packet has passed, which is asked for once; 0: none */
+static __always_inline u32 passed_by(const struct sk_buff *skb)
+{
+	u64 head = (u64)skb->head;
+	u32 *found, slot;
+
+	if (!any_passed)
+		return 0;
+	found = bpf_map_lookup_elem(&passing, &head);
+	if (!found)
+		return 0;
+	slot = *found;
+	bpf_map_delete_elem(&passing, &head);
+	return slot;
 }
 
 /*
@@ -846,6 +945,7 @@ static __always_inline int note_arrival(struct sock *sk, struct sk_buff *skb)
 	const u32 header = tcp_header((u64)skb->data);
 	struct unread *u;
 	u16 segments;
+	u32 slot;
 
 	if (skb->len <= header)
 		return 0;
@@ -853,8 +953,12 @@ static __always_inline int note_arrival(struct sock *sk, struct sk_buff *skb)
 	if (!u)
 		return 0;
 	segments = BPF_CORE_READ(shared_of(skb), gso_segs);
-	u->data += skb->len - header;
-	u->headers += (u64)(headers_of(skb) + header) * (segments ? segments : 1);
+	/* Of MPTCP, they are taken away meanwhile. */
+	__sync_fetch_and_add(&u->data, skb->len - header);
+	__sync_fetch_and_add(&u->headers, (u64)(headers_of(skb) + header) * (segments ? segments : 1));
+	slot = passed_by(skb);
+	if (slot)
+		u->slot = slot;
 	return 0;
 }
 
@@ -870,13 +974,34 @@ int BPF_PROG(count_arrival6, struct sock *sk, struct sk_buff *skb)
 	return note_arrival(sk, skb);
 }
 
+/* What has come to @flow, one of a connection's of MPTCP, is read from @sk. */
+SEC("fentry/mptcp_data_ready")
+int BPF_PROG(count_flow, struct sock *sk, struct sock *flow)
+{
+	struct unread *from = bpf_sk_storage_get(&arrivals, flow, NULL, 0), *to;
+	u64 data, headers;
+
+	if (!from || !from->data)
+		return 0;
+	to = bpf_sk_storage_get(&arrivals, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!to)
+		return 0;
+	data = from->data;
+	headers = from->headers;
+	__sync_fetch_and_add(&from->data, -data);
+	__sync_fetch_and_add(&from->headers, -headers);
+	__sync_fetch_and_add(&to->data, data);
+	__sync_fetch_and_add(&to->headers, headers);
+	to->slot = from->slot;
+	return 0;
+}
+
 /*
  * The headers of @bytes that are read from a connection. What came twice, and is never read, stays
  * in the sum, where its headers are in proportion to its data, too.
  */
-static __always_inline u64 headers_read(struct sock *sk, u64 bytes)
+static __always_inline u64 headers_read(struct unread *u, u64 bytes)
 {
-	struct unread *u = bpf_sk_storage_get(&arrivals, sk, NULL, 0);
 	u64 headers;
 
 	if (!u || !u->data)
@@ -884,24 +1009,54 @@ static __always_inline u64 headers_read(struct sock *sk, u64 bytes)
 	if (bytes > u->data)
 		bytes = u->data;
 	headers = u->headers * bytes / u->data;
-	u->data -= bytes;
-	u->headers -= headers;
+	__sync_fetch_and_add(&u->data, -bytes);
+	__sync_fetch_and_add(&u->headers, -headers);
 	return headers;
 }
 
-/* @bytes, with headers, were read by this task from a socket. */
-static __always_inline int charge_read(const struct sk_buff *skb, struct sock *sk, u64 bytes)
+/* The slot of the device that a packet came by, into the socket's part of the network; 0: none is known */
+static __always_inline u32 came_by(const struct sk_buff *skb, struct sock *sk)
 {
 	struct count_net_key key = {};
-	u32 *slot;
+	u32 *slot, queue;
 
 	key.space = sk->__sk_common.skc_net.net->ns.inum;
 	key.ifindex = skb->skb_iif;
 	slot = bpf_map_lookup_elem(&interfaces, &key);
-	if (!slot || !*slot)
+	if (slot && *slot)
+		return *slot;
+	/* Of an interface above the device, as of a VLAN */
+	if (!bpf_core_field_exists(skb->napi_id))
 		return 0;
-	add_current(bpf_get_current_task_btf(), *slot, 0, bytes);
-	return add_own(*slot, 0, bytes);
+	queue = skb->napi_id;
+	slot = bpf_map_lookup_elem(&queues, &queue);
+	return slot ? *slot : 0;
+}
+
+/* @bytes, with headers, which came by @slot, were read by this task from a socket. */
+static __always_inline int charge_read(u32 slot, u64 bytes)
+{
+	if (!slot)
+		return 0;
+	add_current(bpf_get_current_task_btf(), slot, 0, bytes);
+	return add_own(slot, 0, bytes);
+}
+
+static __always_inline int charge_stream(const struct sk_buff *skb, struct sock *sk, u64 bytes)
+{
+	struct unread *u = bpf_sk_storage_get(&arrivals, sk, NULL, 0);
+	u32 slot = came_by(skb, sk);
+
+	if (!slot && u)
+		slot = u->slot;
+	return charge_read(slot, bytes + headers_read(u, bytes));
+}
+
+static __always_inline int charge_packet(const struct sk_buff *skb, struct sock *sk, u64 bytes)
+{
+	u32 slot = came_by(skb, sk);
+
+	return charge_read(slot ? slot : passed_by(skb), bytes);
 }
 
 /* TCP, and raw sockets. Of a long segment, parts are read one after the other. */
@@ -916,9 +1071,24 @@ int BPF_PROG(count_read, const struct sk_buff *skb, int len)
 	family = sk->__sk_common.skc_family;
 	if ((family != FAMILY_INET && family != FAMILY_INET6) || sk->sk_protocol == PROTOCOL_UDP)
 		return 0;
-	if (sk->sk_protocol == PROTOCOL_TCP)
-		return charge_read(skb, sk, len + headers_read(sk, len));
-	return charge_read(skb, sk, len + headers_of(skb));
+	if (sk->sk_protocol == PROTOCOL_TCP || sk->sk_protocol == PROTOCOL_MPTCP)
+		return charge_stream(skb, sk, len);
+	return charge_packet(skb, sk, len + headers_of(skb));
+}
+
+/* splice(), from a connection into a pipe */
+SEC("fexit/skb_splice_bits")
+int BPF_PROG(count_splice, struct sk_buff *skb, struct sock *sk, unsigned int offset, void *pipe,
+	     unsigned int most, unsigned int flags, int len)
+{
+	u16 family;
+
+	if (!sk || len <= 0)
+		return 0;
+	family = sk->__sk_common.skc_family;
+	if ((family != FAMILY_INET && family != FAMILY_INET6) || sk->sk_protocol != PROTOCOL_TCP)
+		return 0;
+	return charge_stream(skb, sk, len);
 }
 
 /* UDP, when a datagram is done with. It was moved as a whole, however much was read of it. */
@@ -933,8 +1103,8 @@ int BPF_PROG(count_udp, struct sock *sk, struct sk_buff *skb, int len)
 		return 0;
 	/* Several that were put together had a header each. */
 	if (segment && segment < bytes)
-		return charge_read(skb, sk, bytes + headers * bytes / segment);
-	return charge_read(skb, sk, bytes + headers);
+		return charge_packet(skb, sk, bytes + headers * bytes / segment);
+	return charge_packet(skb, sk, bytes + headers);
 }
 
 /* ---- what CPUs read ---- */

@@ -15,6 +15,8 @@
 #define COUNT_GROUPS	16384		/* rows: groups times devices that they used, or the CPUs */
 #define COUNT_TASKS	16384		/* rows: threads times devices */
 #define COUNT_READERS	65536		/* rows: threads that read something */
+#define COUNT_PASSING	8192		/* packets on their way through virtual interfaces */
+#define COUNT_QUEUES	1024		/* of network devices */
 
 struct count_bytes {
 	unsigned long long to, from;
