@@ -8,7 +8,10 @@
 #				armed, group, limited, as in the tables of benchmarks/overhead
 #	unpatched.KERNEL.CASE.WHAT	of the bytes that the ledger saw: owner, what memio charged to the
 #				groups; device, what it counted for the device. KERNEL is 12 or 13, Debian's, or
-#				patched. mem_read, mem_write: by how much memory bytes differ from the ledger's
+#				patched. mem_read, mem_write: by how much memory bytes differ from the ledger's;
+#				with _bounds, by how much the least and the most do that memio states, and "-"
+#				on a kernel that has no bounds
+#	unpatched.table, unpatched.memory	the tables of these: a line for each case that was measured
 #	unpatched-cost.KERNEL.WHAT	instructions that a read, a packet or a switch costs; with _programs, of
 #				the programs alone
 #	unpatched-cost.KERNEL.WHAT.share	... as a part of a CPU, for 100,000 in a second
@@ -42,8 +45,82 @@ def fixed($n): (. * pow(10; $n) | round | if . == 0 then 0 else . end) as $i | (
 	| (if ($t | length) <= $n then ("0" * ($n + 1 - ($t | length))) + $t else $t end) as $t
 	| (if $i < 0 then "-" else "" end) + $t[:-$n] + "." + $t[-$n:];
 def kernels: ["12", "13", "patched"];
+# The cases of ci/more.d/unpatched-cases.tsv, as the tables call them
+def titles: {
+	"direct-read": "NVMe, direct read, 32 MiB",
+	"direct-write": "NVMe, direct write, 32 MiB",
+	"small-read": "NVMe, direct reads of 4 KiB, 8 MiB",
+	"small-write": "NVMe, direct writes of 4 KiB, 8 MiB",
+	"cached-read": "NVMe, buffered read, 16 MiB",
+	"mmap-read": "NVMe, read by `mmap()`, 16 MiB",
+	"fsync": "NVMe, buffered write and `fsync()`, 16 MiB",
+	"nested-fsync": "... by a group below the group, 8 MiB",
+	"mmap-write": "NVMe, written by `mmap()`, 8 MiB",
+	"writeback": "NVMe, one file dirtied by two groups, 24 MiB, written back by a third task",
+	"dying-writeback": "NVMe, written back after the group has gone, 8 MiB",
+	"threads-read": "NVMe, read by four threads, 16 MiB",
+	"uring-read": "NVMe, io_uring, 8 MiB",
+	"sqpoll-read": "NVMe, io_uring with SQPOLL, 8 MiB",
+	"moved-read": "NVMe, read by a task that moves to another group, 16 MiB",
+	"exit": "NVMe, read by 32 tasks that end, 8 MiB",
+	"rmdir": "NVMe, read by a group that is removed, 16 MiB",
+	"killed-read": "NVMe, buffered read, killed after a second",
+	"virtio-read": "virtio-blk, direct read, 16 MiB",
+	"virtio-write": "virtio-blk, direct write, 16 MiB",
+	"udp-send": "UDP, sent, 3,000 datagrams of 1,400 bytes",
+	"udp-receive": "UDP, received",
+	"udp6-send": "UDP by IPv6, sent",
+	"udp6-receive": "UDP by IPv6, received",
+	"tcp-send": "TCP, sent, 16 MiB",
+	"tcp-receive": "TCP, received, 16 MiB",
+	"tcp6-send": "TCP by IPv6, sent, 16 MiB",
+	"tcp6-receive": "TCP by IPv6, received, 4 MiB",
+	"tcp-serve": "TCP, received by a server, 4 MiB",
+	"child-send": "UDP, sent by a child through its parent's socket",
+	"passed-receive": "TCP, received through a socket of another process, 4 MiB",
+	"virtio-send": "virtio-net, TCP, sent, 16 MiB",
+	"virtio-receive": "virtio-net, TCP, received, 16 MiB",
+	"libaio-read": "NVMe, asynchronous reads (libaio), 8 MiB",
+	"ext4-read": "ext4 on NVMe, a file of 16 MiB is read",
+	"ext4-write": "ext4, a file of 16 MiB is written, then `fsync`",
+	"xfs-read": "xfs, a file of 16 MiB is read",
+	"xfs-write": "xfs, a file of 16 MiB is written, then `fsync`",
+	"btrfs-read": "btrfs, a file of 16 MiB is read",
+	"btrfs-write": "btrfs, a file of 16 MiB is written, then `fsync`",
+	"truncated": "ext4, 16 MiB are written, of which half is truncated before it is written back",
+	"readahead-other": "ext4, one group reads 16 MiB ahead, another one reads them",
+	"loop-read": "loop device with direct IO on ext4, read, 8 MiB; no controller `io`",
+	"loop-io-read": "the same with the controller `io`",
+	"loop-write": "loop device with direct IO on ext4, written, 8 MiB",
+	"linear-read": "device mapper (linear), read, 8 MiB",
+	"raid1-read": "RAID 1 of two partitions, read, 8 MiB",
+	"raid1-write": "RAID 1 of two partitions, 8 MiB are written to each",
+	"swap-own": "swap, written by a group that is at its `memory.max`",
+	"swap-other": "swap, a group's memory that another group reclaims",
+	"sata-read": "SATA, direct read, 16 MiB",
+	"sata-write": "SATA, direct write, 16 MiB",
+	"inherited-read": "NVMe, read by a child through the file that its parent opened, 8 MiB",
+	"exec-read": "NVMe, read by a task, and after a move and `execve` by the next program, 16 MiB",
+	"threaded-read": "NVMe, read by two threads in threaded groups, 16 MiB",
+	"bridge-send": "TCP, sent from a container by veth and a bridge, 4 MiB",
+	"bridge-receive": "TCP, received in a container by a bridge and veth, 4 MiB",
+	"routed-send": "TCP, sent from a container that is routed, 4 MiB",
+	"routed-receive": "TCP, received in a container that is routed, 4 MiB",
+	"macvlan-send": "TCP, sent from a container by macvlan, 4 MiB",
+	"macvlan-receive": "TCP, received in a container by macvlan, 4 MiB",
+	"vlan-send": "UDP, sent in a VLAN",
+	"vlan-receive": "UDP, received in a VLAN",
+	"forwarded": "virtio-net, UDP, forwarded from `eth0`; nobody owns these bytes",
+	"sendfile-send": "TCP, sent by `sendfile` from the disk, 8 MiB",
+	"splice-receive": "TCP, received by `splice` into a pipe, 4 MiB",
+	"mptcp-send": "MPTCP, sent, 4 MiB",
+	"mptcp-receive": "MPTCP, received, 4 MiB",
+	"ping": "ICMP by a raw socket: answers to `ping`",
+	"packet-send": "frames sent by a packet socket",
+	"fd-passed-send": "UDP, sent through a socket that came by `SCM_RIGHTS`",
+	"shared-udp": "UDP, one socket that two groups read; nobody reads the rest"};
 # All that have been measured
-def cases: [.benchmarks.unpatched.figures // {} | keys[] | capture("\\.cases\\.(?<case>[^.]*)\\.").case] | unique;
+def measured: [.benchmarks.unpatched.figures // {} | keys[] | capture("\\.cases\\.(?<case>[^.]*)\\.").case] | unique;
 
 . as $results
 | ([benches[] as $bench | columns[] as [$column, $kernel, $phase, $stock]
@@ -51,17 +128,24 @@ def cases: [.benchmarks.unpatched.figures // {} | keys[] | capture("\\.cases\\.(
 	| ($results | figure("overhead"; "values.stock.\($stock).\($bench)")) as $theirs
 	| {key: "overhead.\($bench).\($column)", value: (if $ours == null or $theirs == null then null
 		else ($ours / $theirs - 1) * 100 | percent end)}]
-   + [kernels[] as $kernel | ($results | cases)[] as $case
+   + [kernels[] as $kernel | ($results | measured)[] as $case
 	| ("\($kernel).cases.\($case)." as $at | {owner: ["a", "b"], device: ["device"]} | map_values(
 		[.[] as $key | $results | figure("unpatched"; $at + $key)] | add) + {
 		ledger: ($results | figure("unpatched"; $at + "ledger"))}) as $of
 	| ("owner", "device") | {key: "unpatched.\($kernel).\($case).\(.)", value: (if $of.ledger == null
 		then null else $of[.] / $of.ledger | of_ledger end)}]
-   + [kernels[] as $kernel | ($results | cases)[] as $case | ("\($kernel).cases.\($case)." as $at
+   + [kernels[] as $kernel | ($results | measured)[] as $case | ("\($kernel).cases.\($case)." as $at
 	| ("read", "write") as $way | {$way} + (["mem_\($way)", "ledger_\($way)", "ledger"] | map({key: .,
 		value: (. as $key | $results | figure("unpatched"; $at + $key))}) | from_entries)) as $of
 	| {key: "unpatched.\($kernel).\($case).mem_\($of.way)", value: (if $of["ledger_\($of.way)"] == null then null
 		else ($of["mem_\($of.way)"] - $of["ledger_\($of.way)"]) * 100 / $of.ledger | percent end)}]
+   + [kernels[] as $kernel | ($results | measured)[] as $case | ("\($kernel).cases.\($case)." as $at
+	| ("read", "write") as $way | {$way} + (["mem_\($way)_min", "mem_\($way)_max", "ledger_\($way)", "ledger"] | map({key: .,
+		value: (. as $key | $results | figure("unpatched"; $at + $key))}) | from_entries)) as $of
+	| {key: "unpatched.\($kernel).\($case).mem_\($of.way)_bounds", value: (if $of["ledger_\($of.way)"] == null then null
+		elif $of["mem_\($of.way)_min"] == null then "-"
+		else [$of["mem_\($of.way)_min", "mem_\($of.way)_max"] - $of["ledger_\($of.way)"] | . * 100 / $of.ledger | percent]
+			| join(" to ") end)}]
    + [("unpatched-cost", "unpatched") as $of | kernels[] as $kernel
 	# Before there was a figure of switches, others were differences of two runs, and rough.
 	| select(($results | figure($of; "\($kernel).cost.switch")) != null)
@@ -91,3 +175,14 @@ def cases: [.benchmarks.unpatched.figures // {} | keys[] | capture("\\.cases\\.(
    + [.benchmarks | keys[] | {key: "\(.).run",
 	value: "\($results.date), commit \($results.commit), \($results.host.processors) processors"}])
 | from_entries
+| . as $texts | ($results | measured) as $cases
+# A row for each case, of whose name not all need be known here
+| def rows($head; $columns): ([$head, "|" + "---|" * (($columns | length) + 1)] + [(titles + (($cases - (titles | keys)) | map({(.): .}) | add))
+	| to_entries[] | select(.key as $c | $cases | any(. == $c))
+	| .key as $c | "| " + ([.value, ($columns[] | $texts["unpatched.\(.[0]).\($c).\(.[1])"] // "-")] | join(" | ")) + " |"]) | join("\n");
+. + if $cases == [] then {} else {
+	"unpatched.table": rows("| case | Debian 12: owners | device | Debian 13: owners | device | patched: owners | device |";
+		[kernels[] as $k | ["owner", "device"][] | [$k, .]]),
+	"unpatched.memory": rows("| case | Debian 12: read | written | Debian 13: read | written | patched: read | bounds | written | bounds |";
+		[kernels[] as $k | ("read", "write") as $way | ("mem_\($way)", "mem_\($way)_bounds") | [$k, .]
+			| select(.[0] == "patched" or (.[1] | endswith("_bounds") | not))])} end
