@@ -433,6 +433,7 @@ static bool many(size_t rows, size_t room, size_t *most)
 static int take(struct memio *m, struct counted *c)
 {
 	struct mio_moved to = { 0 }, from = { 0 };
+	struct mio_price claimed = { 0 };
 	bool good, counted = false;
 
 	if (many(c->group_rows, COUNT_GROUPS, &c->groups_most))
@@ -460,8 +461,10 @@ static int take(struct memio *m, struct counted *c)
 	       each_entry(c, bpf_map__fd(c->skel->maps.readers), sizeof(struct count_task_key),
 			  sizeof(struct count_task), take_task);
 	sums_claimed(c->sums, &to.claimed, &from.claimed);
-	c->price = counted ? mio_price_of(&to, &from) : (struct mio_price) { 0 };
-	good = good && sums_end(c->sums, c->prices ? &c->price : NULL);
+	c->price = counted ? mio_price_of(&to, &from) : claimed;
+	if (counted)
+		claimed = mio_price_claimed(&to, &from);
+	good = good && sums_end(c->sums, c->prices ? &c->price : NULL, &claimed);
 	c->taken_ns = good ? mio_now() : 0;
 	return good ? 0 : mio_fail(m, -ENOMEM, "the maps of the BPF programs can't be read: %s",
 				   strerror(errno));

@@ -104,11 +104,9 @@ static inline void mio_settle(struct mio_moved *m, struct mio_ahead *a, uint64_t
 		*a = (struct mio_ahead) { 0 };
 }
 
-/* The price of an accounted byte: those beyond what moved have the price of the windows before */
-static inline double mio_price(const struct mio_moved *m, uint64_t cost, double last)
+/* The price of a byte of @n: those beyond what moved have the price of the windows before */
+static inline double mio_price(const struct mio_moved *m, uint64_t n, uint64_t cost, double last)
 {
-	const uint64_t n = m->claimed > m->accounted ? m->claimed : m->accounted;
-
 	if (!n)
 		return last;
 	if (n <= m->bytes)
@@ -127,8 +125,24 @@ static inline double mio_along(const struct mio_moved *m, uint64_t cost, uint64_
 	return (more < MIO_ALONG_MOST ? more : MIO_ALONG_MOST) * cost / m->bytes;
 }
 
+static inline struct mio_price mio_price_for(const struct mio_moved *to, uint64_t n_to,
+					     const struct mio_moved *from, uint64_t n_from)
+{
+	const uint64_t both = to->accounted + from->accounted;
+	const double read = mio_along(to, to->read, both) + mio_along(from, from->read, both);
+	const double write = mio_along(to, to->write, both) + mio_along(from, from->write, both);
+
+	return (struct mio_price) {
+		.known = 1,
+		.to_read = mio_price(to, n_to, to->read, to->last_read) + read,
+		.to_write = mio_price(to, n_to, to->write, to->last_write) + write,
+		.from_read = mio_price(from, n_from, from->read, from->last_read) + read,
+		.from_write = mio_price(from, n_from, from->write, from->last_write) + write,
+	};
+}
+
 /**
- * mio_price_of - the prices of the bytes that were accounted in a window
+ * mio_price_of - the prices of the bytes that were accounted to devices in a window
  * @to, @from:	what devices moved
  *
  * Descriptors, completions and the rest of a packet's last line are not accounted, and no packet
@@ -141,17 +155,23 @@ static inline double mio_along(const struct mio_moved *m, uint64_t cost, uint64_
 static inline struct mio_price mio_price_of(const struct mio_moved *to,
 					    const struct mio_moved *from)
 {
-	const uint64_t both = to->accounted + from->accounted;
-	const double read = mio_along(to, to->read, both) + mio_along(from, from->read, both);
-	const double write = mio_along(to, to->write, both) + mio_along(from, from->write, both);
+	return mio_price_for(to, to->accounted, from, from->accounted);
+}
 
-	return (struct mio_price) {
-		.known = 1,
-		.to_read = mio_price(to, to->read, to->last_read) + read,
-		.to_write = mio_price(to, to->write, to->last_write) + write,
-		.from_read = mio_price(from, from->read, from->last_read) + read,
-		.from_write = mio_price(from, from->write, from->last_write) + write,
-	};
+static inline uint64_t mio_more_of(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/*
+ * mio_price_claimed: of the bytes that groups and tasks have claimed, some of which devices moved in
+ * the windows before. A device has paid for those then, so this is no price of its bytes.
+ */
+static inline struct mio_price mio_price_claimed(const struct mio_moved *to,
+						 const struct mio_moved *from)
+{
+	return mio_price_for(to, mio_more_of(to->claimed, to->accounted), from,
+			     mio_more_of(from->claimed, from->accounted));
 }
 
 struct mio_prices;

@@ -367,7 +367,7 @@ void sums_claimed(struct sums *s, uint64_t *to, uint64_t *from)
 	*from = (int64_t)sum[1] > 0 ? sum[1] : 0;
 }
 
-bool sums_end(struct sums *s, const struct mio_price *price)
+bool sums_end(struct sums *s, const struct mio_price *price, const struct mio_price *claimed)
 {
 	size_t i;
 
@@ -383,8 +383,8 @@ bool sums_end(struct sums *s, const struct mio_price *price)
 	if (price)
 		s->priced = true;
 	if (price && (!price_rows(&s->total, &s->was_total, price) ||
-		      !price_rows(&s->local, &s->was_local, price) ||
-		      !price_rows(&s->task, &s->was_task, price)))
+		      !price_rows(&s->local, &s->was_local, claimed) ||
+		      !price_rows(&s->task, &s->was_task, claimed)))
 		return false;
 	for (i = 0; i < s->local.n; i++)
 		if (!climb(s, s->local.row[i]))

@@ -46,8 +46,11 @@ bool sums_task(struct sums *s, pid_t pid, pid_t tid, uint64_t leader, int device
 void sums_moved(struct sums *s, uint64_t *to, uint64_t *from);
 /* sums_claimed: of sums_group() */
 void sums_claimed(struct sums *s, uint64_t *to, uint64_t *from);
-/* sums_end: @price is of what was moved since the snapshot before; NULL: there are no prices */
-bool sums_end(struct sums *s, const struct mio_price *price);
+/*
+ * sums_end: what was moved since the snapshot before has @price in sums_total(), and @claimed in
+ * sums_group() and sums_task(); NULL: there are no prices
+ */
+bool sums_end(struct sums *s, const struct mio_price *price, const struct mio_price *claimed);
 
 /*
  * sums_settle_group: what the group @id had, which is gone, is of @above from now on.

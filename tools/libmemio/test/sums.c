@@ -66,7 +66,7 @@ static void tree(struct sums *s)
 	sums_total(s, disk, 1103, 7);
 	sums_total(s, net, 25, 500);
 	sums_total(s, -1, 9999, 9999);
-	check(sums_end(s, NULL), "a snapshot");
+	check(sums_end(s, NULL, NULL), "a snapshot");
 	group_has("a leaf", s, 12, MEMIO_TREE, "0000:00:03.0", 1100, 7);
 	group_has("its total", s, 12, MEMIO_TREE, "total", 1100, 7);
 	group_has("with those below", s, 10, MEMIO_TREE, "0000:00:03.0", 1103, 7);
@@ -83,7 +83,7 @@ static void tree(struct sums *s)
 	sums_begin(s);
 	sums_group(s, 1, net, 0, 60);
 	sums_total(s, net, 0, 40);
-	check(sums_end(s, NULL), "another snapshot");
+	check(sums_end(s, NULL, NULL), "another snapshot");
 	same("the root", sums_group_stat(s, 1, MEMIO_TREE, &stat), 0);
 	check(memio_get_signed(memio_stat_find(&stat, "0000:00:04.0"), MEMIO_UNCLAIMED_FROM) == -20,
 	      "less than nothing is nobody's");
@@ -103,7 +103,7 @@ static void gone(struct sums *s)
 		sums_begin(s);
 		sums_parent(s, 10, 1);
 		sums_group(s, 10, disk, 1, 0);
-		check(sums_end(s, NULL), "a snapshot");
+		check(sums_end(s, NULL, NULL), "a snapshot");
 		group_has("what is settled stays", s, 10, MEMIO_TREE, "total", 101, 10);
 	}
 	/* Groups that are above each other, which no kernel says */
@@ -111,7 +111,7 @@ static void gone(struct sums *s)
 	sums_parent(s, 20, 21);
 	sums_parent(s, 21, 20);
 	sums_group(s, 20, disk, 1, 0);
-	check(sums_end(s, NULL), "a circle comes to an end");
+	check(sums_end(s, NULL, NULL), "a circle comes to an end");
 }
 
 static void tasks(struct sums *s)
@@ -125,7 +125,7 @@ static void tasks(struct sums *s)
 	/* An earlier process of that number */
 	sums_task(s, 500, 502, 8000, disk, 7777, 0);
 	sums_task(s, 501, 503, 9500, disk, 5, 5);
-	check(sums_end(s, NULL), "a snapshot");
+	check(sums_end(s, NULL, NULL), "a snapshot");
 	task_has("a process", s, 500, 0, 11, 100);
 	task_has("a thread", s, 500, 501, 10, 100);
 	task_has("the first thread", s, 500, 500, 1, 0);
@@ -135,12 +135,12 @@ static void tasks(struct sums *s)
 	sums_settle_task(s, 500, 501, 9000, disk, 1000, 0);
 	sums_begin(s);
 	sums_task(s, 500, 500, 9000, disk, 1, 0);
-	check(sums_end(s, NULL), "a snapshot");
+	check(sums_end(s, NULL, NULL), "a snapshot");
 	task_has("with threads that have ended", s, 500, 0, 1001, 0);
 	sums_forget(s, 500);
 	sums_begin(s);
 	sums_task(s, 500, 500, 9999, disk, 1, 0);
-	check(sums_end(s, NULL), "a snapshot");
+	check(sums_end(s, NULL, NULL), "a snapshot");
 	task_has("a new process has nothing of the old one", s, 500, 0, 1, 0);
 }
 
@@ -165,7 +165,7 @@ static void random_rows(void)
 		for (at = id; at; at /= 10)
 			wanted[at] += bytes;
 	}
-	check(sums_end(s, NULL), "5000 rows");
+	check(sums_end(s, NULL, NULL), "5000 rows");
 	for (i = 2; i < 1000; i++) {
 		sums_group_stat(s, i, MEMIO_TREE, &stat);
 		wrong += get(&stat, "total", MEMIO_IO_TO) != wanted[i];
@@ -179,7 +179,7 @@ static void random_rows(void)
 static void prices(void)
 {
 	const struct mio_price dear = { 1, 1, 0, 0.5, 0 }, cheap = { 1, 0.25, 0.1, 0.1, 0.2 };
-	const struct mio_price none = { 0 };
+	const struct mio_price none = { 0 }, *p;
 	struct sums *s = sums_new();
 	const int disk = sums_device(s, "0000:00:03.0");
 	struct memio_stat stat = { 0 };
@@ -203,8 +203,8 @@ static void prices(void)
 		sums_claimed(s, &to, &from);
 		same("claimed by groups", to, i < 3 ? 100 : 0);
 		same("... from", from, i < 3 ? 1000 : 0);
-		check(sums_end(s, i == 0 ? &dear : i == 1 ? &cheap : i == 2 ? &none : &dear),
-		      "a snapshot");
+		p = i == 1 ? &cheap : i == 2 ? &none : &dear;
+		check(sums_end(s, p, p), "a snapshot");
 	}
 	/* 100 + 25 + 100 (0.1 of 1000), and the 100 and 1000 that have none */
 	same("a group", sums_group_stat(s, 10, MEMIO_TREE, &stat), 0);
@@ -221,7 +221,7 @@ static void prices(void)
 	/* A row that begins anew has what it says, and keeps what it had. */
 	sums_begin(s);
 	sums_task(s, 500, 500, 9000, disk, 8, 0);
-	check(sums_end(s, &cheap), "a snapshot");
+	check(sums_end(s, &cheap, &cheap), "a snapshot");
 	same("a task that began anew", sums_task_stat(s, 500, 0, &stat), 0);
 	same("read for it", get(&stat, "total", MEMIO_MEM_READ), 325 + 2);
 	memio_stat_free(&stat);
@@ -256,7 +256,7 @@ static void cpus(void)
 		same("... nothing from them", from, 0);
 		sums_claimed(s, &to, &from);
 		same("groups have claimed nothing", from, 0);
-		check(sums_end(s, &half), "a snapshot");
+		check(sums_end(s, &half, &half), "a snapshot");
 		same("a group", sums_group_stat(s, 10, MEMIO_TREE, &stat), 0);
 		check(!memio_stat_find(&stat, "cpu") == !i, "a line of CPUs, if they are counted");
 		if (!i)
@@ -284,7 +284,7 @@ static void cpus(void)
 	sums_parent(s, 10, 1);
 	sums_group(s, 10, SUMS_CPU, 0, 64);
 	sums_task(s, 500, 501, 9000, SUMS_CPU, 0, 100);
-	check(sums_end(s, &half), "a snapshot");
+	check(sums_end(s, &half, &half), "a snapshot");
 	same("a group", sums_group_stat(s, 10, MEMIO_LOCAL, &stat), 0);
 	same("read by it and by those that are gone", get(&stat, "cpu", MEMIO_MEM_READ), 6464);
 	same("a task", sums_task_stat(s, 500, 0, &stat), 0);
@@ -320,10 +320,46 @@ static void along(void)
 	/* Packets of before are read now, at the price of then */
 	from = (struct mio_moved) { .bytes = 1000, .write = 100, .accounted = 1000,
 			.claimed = 3000, .last_write = 0.75 };
-	p = mio_price_of(&none, &from);
+	p = mio_price_claimed(&none, &from);
 	same("read late", 3000 * p.from_write + 0.5, 100 + 1500);
+	p = mio_price_of(&none, &from);
+	same("... which the device has paid for", 1000 * p.from_write + 0.5, 100);
 	p = mio_price_of(&none, &none);
 	check(p.known && p.to_read == 0.5 && p.from_write == 0.75, "of no bytes");
+}
+
+/* Packets wait for a reader: the device has what they cost, whenever somebody reads them. */
+static void late(void)
+{
+	struct mio_moved to = { 0 }, from = { .bytes = 1000, .write = 800, .accounted = 1000 };
+	struct sums *s = sums_new();
+	const int card = sums_device(s, "0000:00:04.0");
+	struct mio_price price, claimed;
+	struct memio_stat stat = { 0 };
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		price = mio_price_of(&to, &from);
+		claimed = mio_price_claimed(&to, &from);
+		sums_begin(s);
+		sums_parent(s, 10, 1);
+		sums_total(s, card, 0, 1000 * (i + 1));
+		if (i) {
+			sums_group(s, 10, card, 0, 2000);
+			sums_task(s, 500, 500, 9000, card, 0, 2000);
+		}
+		check(sums_end(s, &price, &claimed), "a snapshot");
+		from = (struct mio_moved) { .bytes = 1000, .write = 200, .accounted = 1000,
+				.claimed = 2000, .last_write = 0.8 };
+	}
+	same("the device", sums_group_stat(s, SUMS_ROOT, MEMIO_TREE, &stat), 0);
+	same("written by it", get(&stat, "0000:00:04.0", MEMIO_MEM_WRITE), 1000);
+	same("the reader's group", sums_group_stat(s, 10, MEMIO_TREE, &stat), 0);
+	same("written for it", get(&stat, "0000:00:04.0", MEMIO_MEM_WRITE), 1000);
+	same("the reader", sums_task_stat(s, 500, 0, &stat), 0);
+	same("written for it", get(&stat, "0000:00:04.0", MEMIO_MEM_WRITE), 1000);
+	memio_stat_free(&stat);
+	sums_free(s);
 }
 
 /* A request that the device moves in the next window is paid once, at its own price. */
@@ -391,6 +427,7 @@ int main(void)
 	prices();
 	cpus();
 	along();
+	late();
 	ahead();
 	return failed > 0;
 }
