@@ -54,6 +54,7 @@ struct mio_prices {
 	unsigned int boxes, groups[MEMIO_GROUPS];
 	struct memio_hot hot_to, hot_from;
 	struct memio_lasting lasting;
+	bool begun_to, begun_from;	/* something was moved, so @lasting has a price */
 	struct mio_ahead ahead_to, ahead_from;
 };
 
@@ -253,15 +254,11 @@ static u32 ratio_of(u64 mem, u64 lines)
 bool mio_prices_window(struct mio_prices *p, struct mio_moved *to, struct mio_moved *from)
 {
 	struct memio_by_box by_box[MEMIO_GROUPS];
-	struct memio_price ratios = { 0 };
+	struct memio_price ratios = { 0 }, last = p->lasting.price;
 	struct memio_seen seen;
 	struct memio_cost cost;
 	u64 all_to, all_from;
 
-	to->last_read = p->lasting.price.to_read / (double)MEMIO_PRICE_ONE;
-	to->last_write = p->lasting.price.to_write / (double)MEMIO_PRICE_ONE;
-	from->last_read = p->lasting.price.from_read / (double)MEMIO_PRICE_ONE;
-	from->last_write = p->lasting.price.from_write / (double)MEMIO_PRICE_ONE;
 	if (!see(p, &seen, by_box))
 		return false;
 	memio_hot_window(&p->hot_to, &seen, MEMIO_READS, &by_box[MEMIO_READS], to->accounted);
@@ -280,6 +277,21 @@ bool mio_prices_window(struct mio_prices *p, struct mio_moved *to, struct mio_mo
 	ratios.from_read = ratio_of(cost.from_read, from->bytes);
 	ratios.from_write = ratio_of(cost.from_write, from->bytes);
 	memio_lasting_window(&p->lasting, &ratios, all_to, all_from);
+	/* In the first window that moves something, its own price is all that is known. */
+	if (!p->begun_to && all_to) {
+		last.to_read = ratios.to_read;
+		last.to_write = ratios.to_write;
+	}
+	if (!p->begun_from && all_from) {
+		last.from_read = ratios.from_read;
+		last.from_write = ratios.from_write;
+	}
+	p->begun_to |= all_to > 0;
+	p->begun_from |= all_from > 0;
+	to->last_read = last.to_read / (double)MEMIO_PRICE_ONE;
+	to->last_write = last.to_write / (double)MEMIO_PRICE_ONE;
+	from->last_read = last.from_read / (double)MEMIO_PRICE_ONE;
+	from->last_write = last.from_write / (double)MEMIO_PRICE_ONE;
 	mio_settle(to, &p->ahead_to, to->accounted + from->accounted);
 	mio_settle(from, &p->ahead_from, to->accounted + from->accounted);
 	return true;

@@ -164,8 +164,8 @@ static inline uint64_t mio_more_of(uint64_t a, uint64_t b)
 }
 
 /*
- * mio_price_claimed: of the bytes that groups and tasks have claimed, some of which devices moved in
- * the windows before. A device has paid for those then, so this is no price of its bytes.
+ * mio_price_claimed: of the bytes that groups and tasks have claimed, some of which devices moved
+ * in the windows before. A device has paid for those then, so this is no price of its bytes.
  */
 static inline struct mio_price mio_price_claimed(const struct mio_moved *to,
 						 const struct mio_moved *from)

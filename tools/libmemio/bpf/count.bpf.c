@@ -320,8 +320,8 @@ struct {
 } arrivals SEC(".maps");
 
 /*
- * A packet that came by a device and goes on to a virtual one, such as a container's: where its data
- * begin, which stays, -> the device's slot. Most are read, and leave the map, soon after.
+ * A packet that came by a device and goes on to a virtual one, such as a container's: where its
+ * data begin, which stays, -> the device's slot. Most are read, and leave the map, soon after.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -944,7 +944,7 @@ static __always_inline int note_arrival(struct sock *sk, struct sk_buff *skb)
 {
 	const u32 header = tcp_header((u64)skb->data);
 	struct unread *u;
-	u16 segments;
+	u64 segments;
 	u32 slot;
 
 	if (skb->len <= header)
@@ -952,10 +952,10 @@ static __always_inline int note_arrival(struct sock *sk, struct sk_buff *skb)
 	u = bpf_sk_storage_get(&arrivals, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!u)
 		return 0;
-	segments = BPF_CORE_READ(shared_of(skb), gso_segs);
+	segments = BPF_CORE_READ(shared_of(skb), gso_segs) ?: 1;
 	/* Of MPTCP, they are taken away meanwhile. */
 	__sync_fetch_and_add(&u->data, skb->len - header);
-	__sync_fetch_and_add(&u->headers, (u64)(headers_of(skb) + header) * (segments ? segments : 1));
+	__sync_fetch_and_add(&u->headers, (headers_of(skb) + header) * segments);
 	slot = passed_by(skb);
 	if (slot)
 		u->slot = slot;
@@ -1014,7 +1014,7 @@ static __always_inline u64 headers_read(struct unread *u, u64 bytes)
 	return headers;
 }
 
-/* The slot of the device that a packet came by, into the socket's part of the network; 0: none is known */
+/* The slot of the device by which a packet came into the socket's network; 0: none is known */
 static __always_inline u32 came_by(const struct sk_buff *skb, struct sock *sk)
 {
 	struct count_net_key key = {};
