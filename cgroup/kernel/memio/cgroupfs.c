@@ -381,16 +381,17 @@ static void show_cpu(struct seq_file *sf, struct memio_cgroup *g, bool local,
 static int show_stat(struct seq_file *sf, struct memio_cgroup *g, bool local)
 {
 	bool totals = g == &memio_root && !local;
+	const unsigned int ids = memio_device_ids();
 	struct memio_bytes total = {}, b, *claimed;
 	struct memio_device *dev;
 
-	claimed = kvcalloc(MEMIO_DEVICES, sizeof(*claimed), GFP_KERNEL);
+	claimed = kvcalloc(ids, sizeof(*claimed), GFP_KERNEL);
 	if (!claimed)
 		return -ENOMEM;
 
 	memio_stock_drain();
-	for (u16 id = 1; id < MEMIO_DEVICES && (dev = memio_device(id)); id++)
-		memio_cgroup_read(g, local, dev, &claimed[id]);
+	for (u16 id = 1; id < ids; id++)
+		memio_cgroup_read(g, local, memio_device(id), &claimed[id]);
 	/*
 	 * A byte is charged to its device before anybody claims it, but perhaps in
 	 * another CPU's stock: with these drained once more, the totals have
@@ -399,7 +400,8 @@ static int show_stat(struct seq_file *sf, struct memio_cgroup *g, bool local)
 	if (totals)
 		memio_stock_drain();
 
-	for (u16 id = 1; id < MEMIO_DEVICES && (dev = memio_device(id)); id++) {
+	for (u16 id = 1; id < ids; id++) {
+		dev = memio_device(id);
 		b = claimed[id];
 		if (totals) {
 			b = (struct memio_bytes){};

@@ -71,6 +71,21 @@ struct memio_device *memio_device(u16 id)
 	return id < MEMIO_DEVICES ? READ_ONCE(memio_devices[id]) : NULL;
 }
 
+/**
+ * memio_device_ids - where the devices' ids end
+ *
+ * A reader takes it once, makes room for as many and leaves out devices that come meanwhile: they
+ * are in its next reading.
+ *
+ * Context: any.
+ * Return: the id that the next device will get; those from 1 up to it have a device.
+ */
+unsigned int memio_device_ids(void)
+{
+	/* Pairs with the release in new_device(). */
+	return smp_load_acquire(&nr_devices);
+}
+
 /* Those beyond MEMIO_PACKAGES have one number in common, which has no prices. */
 VISIBLE_IF_KUNIT unsigned int memio_device_package(int package)
 {
@@ -112,8 +127,10 @@ static struct memio_device *new_device(struct device *dev)
 	strscpy(d->name, dev_name(dev));
 	d->package = package_of(dev);
 	d->id = nr_devices;
-	/* Complete for whoever goes through the devices. */
-	smp_store_release(&memio_devices[nr_devices++], d);
+	/* Complete for a reader that goes through the devices, */
+	smp_store_release(&memio_devices[d->id], d);
+	/* and for one that takes their ids first: see memio_device_ids(). */
+	smp_store_release(&nr_devices, d->id + 1);
 	return d;
 }
 

@@ -496,6 +496,7 @@ struct memio_device {
 };
 
 struct memio_device *memio_device(u16 id);
+unsigned int memio_device_ids(void);
 u16 memio_device_register(struct device *dev);
 u16 memio_device_find(const char *name);
 struct seq_file;

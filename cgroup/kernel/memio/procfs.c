@@ -51,15 +51,22 @@ struct line {
 };
 
 struct report {
-	struct line dev[MEMIO_DEVICES];
 	struct line cpu;
 	u64 window_ns;
 	u64 updated_ns;
+	unsigned int ids;		/* as memio_device_ids() was */
+	struct line dev[] __counted_by(ids);
 };
 
 static u64 rate(u64 then, u64 now, u64 ns)
 {
 	return now > then && ns ? mul_u64_u64_div_u64(now - then, NSEC_PER_SEC, ns) : 0;
+}
+
+/* None for a device that came after the reading began. */
+static struct line *line_of(struct report *r, const struct memio_device *dev)
+{
+	return dev->id < r->ids ? &r->dev[dev->id] : NULL;
 }
 
 static void add_cpu(struct report *r, struct memio_sums *s)
@@ -100,7 +107,9 @@ static void add_task(struct report *r, struct task_struct *p, u64 reading, u64 n
 	r->cpu.bps[2] += rate(s->cpu_at[0].read, s->cpu_at[1].read, ns);
 	r->cpu.bps[3] += rate(s->cpu_at[0].write, s->cpu_at[1].write, ns);
 	for (a = s->accounts; a; a = a->next) {
-		line = &r->dev[a->dev->id];
+		line = line_of(r, a->dev);
+		if (!line)
+			continue;
 		memio_bytes_add(&line->sum, &a->carried);
 		memio_meter_read(&a->meter, a->dev, memio_price_window(a->dev->package),
 				 &line->sum);
@@ -121,7 +130,9 @@ static void add_dead(void *arg, struct memio_sums *s)
 	add_cpu(r, s);
 	/* Pairs with the release in account(). */
 	for (a = smp_load_acquire(&s->accounts); a; a = smp_load_acquire(&a->next)) {
-		line = &r->dev[a->dev->id];
+		line = line_of(r, a->dev);
+		if (!line)
+			continue;
 		memio_bytes_add(&line->sum, &a->carried);
 		memio_meter_read(&a->meter, a->dev, memio_price_window(a->dev->package),
 				 &line->sum);
@@ -209,7 +220,7 @@ static void show_cpu(struct seq_file *m, const struct line *cpu)
 
 static int membw_show(struct seq_file *m, struct task_struct *task, bool whole)
 {
-	struct memio_device *dev;
+	const unsigned int ids = memio_device_ids();
 	struct line total = {};
 	struct report *r;
 	u64 now;
@@ -222,11 +233,12 @@ static int membw_show(struct seq_file *m, struct task_struct *task, bool whole)
 		ret = -EACCES;
 		goto out;
 	}
-	r = kvzalloc(sizeof(*r), GFP_KERNEL);
+	r = kvzalloc(struct_size(r, dev, ids), GFP_KERNEL);
 	if (!r) {
 		ret = -ENOMEM;
 		goto out;
 	}
+	r->ids = ids;
 
 	memio_stock_drain();
 	now = local_clock();
@@ -245,12 +257,12 @@ static int membw_show(struct seq_file *m, struct task_struct *task, bool whole)
 	seq_printf(m, "window_us %llu\nupdated_ns %llu\n\n",
 		   div_u64(r->window_ns, NSEC_PER_USEC),
 		   r->updated_ns ? ktime_get_ns() - (now - r->updated_ns) : 0);
-	for (u16 id = 1; id < MEMIO_DEVICES && (dev = memio_device(id)); id++) {
+	for (u16 id = 1; id < ids; id++) {
 		const struct line *line = &r->dev[id];
 
 		if (!line->sum.to && !line->sum.from)
 			continue;
-		seq_puts(m, dev->name);
+		seq_puts(m, memio_device(id)->name);
 		memio_device_show_aliases(m, id);
 		show_line(m, line);
 		add_line(&total, line);
