@@ -242,7 +242,16 @@ int memio_group_resolve(struct memio *m, const char *name, char **path)
 	return mio_fail(m, -ENOENT, "there is no group %s below %s", name, m->mount);
 }
 
-/* ---- walks ---- */
+/*
+ * ---- walks ----
+ *
+ * A path below /sys/fs/cgroup is looked up a name at a time, which takes the kernel some thousand
+ * instructions. So a walk has the directory open that it goes through, and looks up only the
+ * group's name from there; so does mio_read(), for files of the groups in it.
+ */
+
+/* So many levels of directories are open at most. */
+#define OPEN_MOST	64
 
 struct walk {
 	struct memio *m;
@@ -264,33 +273,22 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int walk(struct walk *w, unsigned int depth)
+static int walk(struct walk *w, unsigned int depth);
+
+/* The groups in the one at @w->path, which a recording may have deeper than files can be open */
+static int walk_below(struct walk *w, int at, const char *name, unsigned int depth)
 {
 	const size_t n = strlen(w->path);
-	struct memio_group g = { .depth = depth };
+	const struct mio_dir near = w->m->near;
 	struct dirent **child;
-	struct stat st;
-	int i, children, status;
+	int i, children, status = 0;
 
-	/* d_type may be missing, and a link would lead anywhere. */
-	if (lstat(w->path, &st) || !S_ISDIR(st.st_mode))
-		return 0;
-	if (n + sizeof("/memio.stat") > sizeof(w->path))
-		return 0;
-	stpcpy(w->path + n, "/memio.stat");
-	g.accounted = (w->m->backend && w->m->backend->all_groups) || !access(w->path, F_OK);
-	w->path[n] = '\0';
-	g.path = n > w->mount ? w->path + w->mount : "/";
-	g.inode = st.st_ino;
-	status = w->each(&g, w->arg);
-	if (status)
-		return status < 0 ? status : 0;
-	/* Of a directory that counts its directories, as cgroupfs does: it has none */
-	if (st.st_nlink == 2)
-		return 0;
-	children = scandir(w->path, &child, only_groups, by_name);
+	children = scandirat(at, name, &child, only_groups, by_name);
 	if (children < 0)
 		return errno == ENOMEM ? -ENOMEM : 0;
+	w->m->near = (struct mio_dir) { .fd = -1, .path = w->path, .n = n };
+	if (children && depth < OPEN_MOST)
+		w->m->near.fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	for (i = 0; i < children; i++) {
 		const size_t more = strlen(child[i]->d_name);
 
@@ -303,7 +301,37 @@ static int walk(struct walk *w, unsigned int depth)
 		free(child[i]);
 	}
 	free(child);
+	if (w->m->near.fd >= 0)
+		close(w->m->near.fd);
+	w->m->near = near;
 	return status;
+}
+
+static int walk(struct walk *w, unsigned int depth)
+{
+	const struct mio_dir *near = &w->m->near;
+	const int at = near->fd < 0 ? AT_FDCWD : near->fd;
+	const char *name = near->fd < 0 ? w->path : w->path + near->n + 1;
+	const size_t n = strlen(w->path);
+	struct memio_group g = { .depth = depth };
+	struct stat st;
+	int status;
+
+	/* d_type may be missing, and a link would lead anywhere. */
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode))
+		return 0;
+	if (n + sizeof("/memio.stat") > sizeof(w->path))
+		return 0;
+	stpcpy(w->path + n, "/memio.stat");
+	g.accounted = (w->m->backend && w->m->backend->all_groups) || !faccessat(at, name, F_OK, 0);
+	w->path[n] = '\0';
+	g.path = n > w->mount ? w->path + w->mount : "/";
+	g.inode = st.st_ino;
+	status = w->each(&g, w->arg);
+	if (status)
+		return status < 0 ? status : 0;
+	/* Of a directory that counts its directories, as cgroupfs does: it has none */
+	return st.st_nlink == 2 ? 0 : walk_below(w, at, name, depth);
 }
 
 static unsigned int depth_of(const char *path)
@@ -318,6 +346,7 @@ static unsigned int depth_of(const char *path)
 int memio_groups(struct memio *m, const char *path,
 		 int (*each)(const struct memio_group *group, void *arg), void *arg)
 {
+	const struct mio_dir near = m->near;	/* of a walk that this one is part of */
 	struct walk *w = malloc(sizeof(*w));
 	struct stat st;
 	int err;
@@ -325,6 +354,7 @@ int memio_groups(struct memio *m, const char *path,
 	if (!w)
 		return mio_fail(m, -ENOMEM, "no memory");
 	*w = (struct walk) { .m = m, .each = each, .arg = arg };
+	m->near.fd = -1;
 	err = mio_group_path(m, path, "", w->path);
 	if (err)
 		goto out;
@@ -336,6 +366,7 @@ int memio_groups(struct memio *m, const char *path,
 	else
 		err = walk(w, depth_of(path));
 out:
+	m->near = near;
 	free(w);
 	return err;
 }

@@ -65,6 +65,13 @@ struct mio_backend {
 
 extern const struct mio_backend mio_kernel, mio_bpf;
 
+/* A directory that is open: what is below it is looked up from there. */
+struct mio_dir {
+	int fd;				/* -1: none */
+	const char *path;		/* its path, of this length, without a NUL */
+	size_t n;
+};
+
 struct memio {
 	char *root;			/* without a slash at its end */
 	char *mount;			/* of the hierarchy, with the root; or NULL */
@@ -75,6 +82,7 @@ struct memio {
 	bool stale;			/* figures from now on are to be of now, or later */
 	bool only_bpf;			/* no other backend is wanted */
 	char no_backend[512];		/* why another one than the kernel's is not there */
+	struct mio_dir near;		/* of a walk: what the groups are in that it is at */
 	char *text;			/* of the file that was read last */
 	size_t room;
 	struct memio_device *device;

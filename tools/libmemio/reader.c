@@ -106,15 +106,28 @@ bool mio_task_path(const struct memio *m, char path[MIO_PATH_MOST], pid_t pid, p
 	return true;
 }
 
-/* A file of the kernel's is regular, and says at once that it has nothing. */
-static int open_regular(const char *path)
+/* The rest of a path below the directory @d; NULL: it is not below it */
+static const char *below(const struct mio_dir *d, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (d->fd < 0 || strncmp(path, d->path, d->n) || path[d->n] != '/')
+		return NULL;
+	return path + d->n + 1;
+}
+
+/*
+ * A file of the kernel's is regular, and says at once that it has nothing. A recording may have
+ * anything.
+ */
+static int open_regular(const struct memio *m, const char *path)
+{
+	const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	const char *rest = below(&m->near, path);
+	const int fd = rest ? openat(m->near.fd, rest, flags) : open(path, flags);
 	struct stat st;
 
 	if (fd < 0)
 		return -errno;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+	if (!*m->root || (!fstat(fd, &st) && S_ISREG(st.st_mode)))
 		return fd;
 	close(fd);
 	return -EINVAL;
@@ -122,7 +135,7 @@ static int open_regular(const char *path)
 
 ssize_t mio_read(struct memio *m, const char *path)
 {
-	const int fd = open_regular(path);
+	const int fd = open_regular(m, path);
 	size_t n = 0;
 	ssize_t got = 0;
 
@@ -291,6 +304,7 @@ struct memio *memio_open_backend(const char *root, const char *backend)
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return NULL;
+	m->near.fd = -1;
 	m->only_bpf = backend && !strcmp(backend, "bpf");
 	if (stat(root, &st))
 		goto fail;
