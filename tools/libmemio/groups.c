@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,7 +258,7 @@ struct walk {
 	struct memio *m;
 	int (*each)(const struct memio_group *group, void *arg);
 	void *arg;
-	char path[MIO_PATH_MOST];	/* of the directory; the group's is at @group */
+	char path[MIO_PATH_MOST];	/* of the directory, and room for "/memio.stat" */
 	size_t mount;			/* length of what stands before the group's path */
 };
 
@@ -292,7 +293,8 @@ static int walk_below(struct walk *w, int at, const char *name, unsigned int dep
 	for (i = 0; i < children; i++) {
 		const size_t more = strlen(child[i]->d_name);
 
-		if (!status && n + 1 + more < sizeof(w->path)) {
+		/* A longer path opens nowhere. */
+		if (!status && n + 1 + more < PATH_MAX) {
 			w->path[n] = '/';
 			memcpy(w->path + n + 1, child[i]->d_name, more + 1);
 			status = walk(w, depth + 1);
@@ -319,8 +321,6 @@ static int walk(struct walk *w, unsigned int depth)
 
 	/* d_type may be missing, and a link would lead anywhere. */
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode))
-		return 0;
-	if (n + sizeof("/memio.stat") > sizeof(w->path))
 		return 0;
 	stpcpy(w->path + n, "/memio.stat");
 	g.accounted = (w->m->backend && w->m->backend->all_groups) || !faccessat(at, name, F_OK, 0);
