@@ -308,8 +308,10 @@ void memio_cgroup_read(struct memio_cgroup *g, bool local, struct memio_device *
  */
 void memio_show_bounds(struct seq_file *m, const struct memio_bytes *b)
 {
-	seq_printf(m, " mem_read_min=%llu mem_read_max=%llu mem_write_min=%llu mem_write_max=%llu",
-		   b->read_min, b->read_max, b->write_min, b->write_max);
+	seq_put_decimal_ull(m, " mem_read_min=", b->read_min);
+	seq_put_decimal_ull(m, " mem_read_max=", b->read_max);
+	seq_put_decimal_ull(m, " mem_write_min=", b->write_min);
+	seq_put_decimal_ull(m, " mem_write_max=", b->write_max);
 }
 
 /**
@@ -319,9 +321,14 @@ void memio_show_bounds(struct seq_file *m, const struct memio_bytes *b)
  */
 void memio_show_bytes(struct seq_file *m, const struct memio_bytes *b)
 {
-	seq_printf(m, " io_to=%llu io_from=%llu mem_read=%llu mem_write=%llu unpriced=%llu",
-		   b->to, b->from, b->read, b->write, memio_unpriced(b));
-	seq_printf(m, " unpriced_to=%llu unpriced_from=%llu", b->unpriced_to, b->unpriced_from);
+	/* A format takes several times the instructions, and viewers read some hundred files. */
+	seq_put_decimal_ull(m, " io_to=", b->to);
+	seq_put_decimal_ull(m, " io_from=", b->from);
+	seq_put_decimal_ull(m, " mem_read=", b->read);
+	seq_put_decimal_ull(m, " mem_write=", b->write);
+	seq_put_decimal_ull(m, " unpriced=", memio_unpriced(b));
+	seq_put_decimal_ull(m, " unpriced_to=", b->unpriced_to);
+	seq_put_decimal_ull(m, " unpriced_from=", b->unpriced_from);
 	memio_show_bounds(m, b);
 }
 
@@ -356,8 +363,9 @@ static void show_cpu(struct seq_file *sf, struct memio_cgroup *g, bool local,
 	memio_cpu_bounds(&b);
 	memio_bytes_add(total, &b);
 	if (shown) {
-		seq_printf(sf, "cpu mem_read=%llu mem_write=%llu valid=%d", b.read, b.write,
-			   memio_cpu_valid());
+		seq_put_decimal_ull(sf, "cpu mem_read=", b.read);
+		seq_put_decimal_ull(sf, " mem_write=", b.write);
+		seq_put_decimal_ull(sf, " valid=", memio_cpu_valid());
 		memio_show_bounds(sf, &b);
 		seq_putc(sf, '\n');
 	}

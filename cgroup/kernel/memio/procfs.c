@@ -206,14 +206,20 @@ static void add_line(struct line *sum, const struct line *line)
 static void show_line(struct seq_file *m, const struct line *line)
 {
 	memio_show_bytes(m, &line->sum);
-	seq_printf(m, " io_to_bps=%llu io_from_bps=%llu mem_read_bps=%llu mem_write_bps=%llu\n",
-		   line->bps[0], line->bps[1], line->bps[2], line->bps[3]);
+	seq_put_decimal_ull(m, " io_to_bps=", line->bps[0]);
+	seq_put_decimal_ull(m, " io_from_bps=", line->bps[1]);
+	seq_put_decimal_ull(m, " mem_read_bps=", line->bps[2]);
+	seq_put_decimal_ull(m, " mem_write_bps=", line->bps[3]);
+	seq_putc(m, '\n');
 }
 
 static void show_cpu(struct seq_file *m, const struct line *cpu)
 {
-	seq_printf(m, "cpu mem_read=%llu mem_write=%llu valid=%d mem_read_bps=%llu mem_write_bps=%llu",
-		   cpu->sum.read, cpu->sum.write, memio_cpu_valid(), cpu->bps[2], cpu->bps[3]);
+	seq_put_decimal_ull(m, "cpu mem_read=", cpu->sum.read);
+	seq_put_decimal_ull(m, " mem_write=", cpu->sum.write);
+	seq_put_decimal_ull(m, " valid=", memio_cpu_valid());
+	seq_put_decimal_ull(m, " mem_read_bps=", cpu->bps[2]);
+	seq_put_decimal_ull(m, " mem_write_bps=", cpu->bps[3]);
 	memio_show_bounds(m, &cpu->sum);
 	seq_putc(m, '\n');
 }
