@@ -260,7 +260,30 @@ struct walk {
 	void *arg;
 	char path[MIO_PATH_MOST];	/* of the directory, and room for "/memio.stat" */
 	size_t mount;			/* length of what stands before the group's path */
+	bool siblings;			/* groups in this one are accounted */
 };
+
+/*
+ * A group has the controller if the one above it hands it on: of the groups in one, all or none
+ * have. A recording may lack some files.
+ */
+static bool is_accounted(struct walk *w, int at, const char *name)
+{
+	const struct memio *m = w->m;
+	const size_t n = strlen(w->path);
+	bool accounted;
+
+	if (m->backend && m->backend->all_groups)
+		return true;
+	if (w->siblings && !*m->root)
+		return true;
+	stpcpy(w->path + n, "/memio.stat");
+	accounted = !faccessat(at, name, F_OK, 0);
+	w->path[n] = '\0';
+	/* One that has no file may be going away just now. */
+	w->siblings |= accounted;
+	return accounted;
+}
 
 static int only_groups(const struct dirent *d)
 {
@@ -281,6 +304,7 @@ static int walk_below(struct walk *w, int at, const char *name, unsigned int dep
 {
 	const size_t n = strlen(w->path);
 	const struct mio_dir near = w->m->near;
+	const bool siblings = w->siblings;
 	struct dirent **child;
 	int i, children, status = 0;
 
@@ -290,6 +314,7 @@ static int walk_below(struct walk *w, int at, const char *name, unsigned int dep
 	w->m->near = (struct mio_dir) { .fd = -1, .path = w->path, .n = n };
 	if (children && depth < OPEN_MOST)
 		w->m->near.fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	w->siblings = false;
 	for (i = 0; i < children; i++) {
 		const size_t more = strlen(child[i]->d_name);
 
@@ -306,6 +331,7 @@ static int walk_below(struct walk *w, int at, const char *name, unsigned int dep
 	if (w->m->near.fd >= 0)
 		close(w->m->near.fd);
 	w->m->near = near;
+	w->siblings = siblings;
 	return status;
 }
 
@@ -322,9 +348,7 @@ static int walk(struct walk *w, unsigned int depth)
 	/* d_type may be missing, and a link would lead anywhere. */
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode))
 		return 0;
-	stpcpy(w->path + n, "/memio.stat");
-	g.accounted = (w->m->backend && w->m->backend->all_groups) || !faccessat(at, name, F_OK, 0);
-	w->path[n] = '\0';
+	g.accounted = is_accounted(w, at, name);
 	g.path = n > w->mount ? w->path + w->mount : "/";
 	g.inode = st.st_ino;
 	status = w->each(&g, w->arg);

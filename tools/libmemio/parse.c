@@ -58,10 +58,13 @@ static bool is(struct span s, const char *word)
 	return (size_t)(s.end - s.at) == n && !memcmp(s.at, word, n);
 }
 
-static int field_of(struct span name)
+/* @guess is looked at first: the kernel writes fields in the order that they have here. */
+static int field_of(struct span name, int guess)
 {
 	int i;
 
+	if (guess < MEMIO_FIELDS && is(name, field_names[guess]))
+		return guess;
 	for (i = 0; i < MEMIO_FIELDS; i++)
 		if (is(name, field_names[i]))
 			return i;
@@ -70,7 +73,7 @@ static int field_of(struct span name)
 
 int memio_field_of(const char *name)
 {
-	return field_of((struct span) { name, name + strlen(name) });
+	return field_of((struct span) { name, name + strlen(name) }, 0);
 }
 
 /* The next line, without its end; false: there is none */
@@ -86,19 +89,23 @@ static bool next_line(struct span *text, struct span *line)
 	return true;
 }
 
+/* Of most characters one comparison tells. */
 static bool is_space(char c)
 {
-	return c == ' ' || c == '\t' || c == '\r';
+	return (unsigned char)c <= ' ' && (c == ' ' || c == '\t' || c == '\r');
 }
 
 static bool next_word(struct span *line, struct span *word)
 {
-	while (line->at < line->end && is_space(*line->at))
-		line->at++;
-	word->at = line->at;
-	while (line->at < line->end && !is_space(*line->at))
-		line->at++;
-	word->end = line->at;
+	const char *at = line->at, *end = line->end;
+
+	while (at < end && is_space(*at))
+		at++;
+	word->at = at;
+	while (at < end && !is_space(*at))
+		at++;
+	word->end = at;
+	line->at = at;
 	return word->at < word->end;
 }
 
@@ -114,9 +121,9 @@ static bool number_of(struct span s, bool is_signed, uint64_t *value)
 	for (; s.at < s.end; s.at++) {
 		const unsigned int digit = (unsigned char)*s.at - '0';
 
-		if (digit > 9 || n > (UINT64_MAX - digit) / 10)
+		if (digit > 9 || __builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_add_overflow(n, digit, &n))
 			return false;
-		n = n * 10 + digit;
 	}
 	if (is_signed && n > (uint64_t)INT64_MAX)
 		return false;
@@ -249,18 +256,19 @@ bool memio_is_device(const struct memio_line *line)
 static void read_fields(struct memio_line *l, struct span line, struct span *alias)
 {
 	struct span word, name, value;
+	int field, last = -1;
 	uint64_t n;
-	int field;
 
 	while (next_word(&line, &word)) {
 		if (!split(word, &name, &value))
 			continue;
-		field = field_of(name);
+		field = field_of(name, last + 1);
 		if (field < 0) {
 			if (is(name, "alias") && value.at < value.end)
 				*alias = value;
 			continue;
 		}
+		last = field;
 		if (!number_of(value, field == MEMIO_UNCLAIMED_TO || field == MEMIO_UNCLAIMED_FROM,
 			       &n))
 			continue;
