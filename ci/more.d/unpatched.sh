@@ -189,8 +189,8 @@ all_of() { cat "$dir/everyday-$1.out" "$dir/everyday-$1.err"; }
 
 # on_terminal: memio top by tmux, on both backends
 on_terminal() {
-	like "top on a terminal shows the group that reads" "$(grep ' a ' "$dir/screen-groups")" '[0-9]M '
-	like "... the key d shows the disk" "$(grep nvme0n1 "$dir/screen-devices")" '[0-9]M '
+	like "top on a terminal shows the group that reads" "$(grep ' a ' "$dir/screen-groups")" '[0-9][KM] '
+	like "... the key d shows the disk" "$(grep nvme0n1 "$dir/screen-devices")" '[0-9][KM] '
 	like "... the key q ends it, with status 0" "$(cat "$dir/screen-end")" 'status=0'
 }
 
@@ -240,7 +240,7 @@ left_alone() {
 	is "... and says which backend it is" "$(jq -r .backend "$dir/doctor")" bpf
 	is "... and what a patched kernel would add" \
 		"$(jq -r '.findings[] | select(.check == "kernel") | "\(.level) \(.code)"' "$dir/doctor")" 'hint bpf'
-	like "top shows the disk's reader" "$(cat "$dir/top")" ' a +0 +[0-9.]+[MG] +[0-9.]+[KM]? +[0-9.]+[KMG]? +[0-9.]+[KMG]? '
+	like "top shows the disk's reader" "$(cat "$dir/top")" ' a +0 +[0-9.]+[KMG] +[0-9.]+[KM]? +[0-9.]+[KMG]? +[0-9.]+[KMG]? '
 	is "... as JSON, a task that reads" "$(jq -s '[.[].rows[] | select(.io_from_bps > 1000000)] | length > 0' "$dir/top.json")" true
 	is "stat has memory bytes, by perf's counters" "$(jq -c '[.targets[0].memory, (.targets[0].lines[0].mem_read_bytes | type)]' \
 		"$dir/fsync.json")" '[null,"number"]'
