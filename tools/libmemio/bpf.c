@@ -601,7 +601,6 @@ static const struct {
 	{ "groups", true, "all groups of the hierarchy are counted" },
 	{ "state", true, "the backend says what is absent" },
 	{ "stat.local", true, "what a group's own tasks moved is known" },
-	{ "bounds", false, "bounds of estimates are a patched kernel's" },
 	{ "pressure", false, "nothing is limited, so that there is no memio.pressure" },
 	{ "guaranteed", false, "memio.min and memio.weight are a patched kernel's" },
 	{ "tasks", true, "threads are counted since this program began" },
@@ -621,6 +620,12 @@ static bool bpf_capability(struct memio *m, const char *name, bool *there, const
 		return true;
 	}
 
+	if (!strcmp(name, "bounds")) {
+		*there = c->prices;
+		*why = c->prices ? "each estimate has bounds, by what all devices cost together" :
+				   c->source;
+		return true;
+	}
 	if (!strcmp(name, "cpu")) {
 		*there = c->misses && c->running;
 		*why = !c->misses ? c->no_misses : c->running ?

@@ -202,6 +202,8 @@ static bool see(struct mio_prices *p, struct memio_seen *seen,
 				by_box[e->group].all[nth] = lines;
 			else if (e->role == MEMIO_MISSES)
 				by_box[e->group].misses[nth] = lines;
+			else if (e->role == MEMIO_DIRTIED)
+				by_box[e->group].dirtied[nth] = lines;
 		}
 		b->last = now;
 	}
@@ -251,6 +253,68 @@ static u32 ratio_of(u64 mem, u64 lines)
 	return lines ? least(ratio(mem, lines), MEMIO_PRICE_ONE) : 0;
 }
 
+/* So many bytes of lines may cost otherwise than the boxes say that look for them */
+#define FEW		(4. * MEMIO_LINE_BYTES)
+
+/*
+ * All boxes by those that look for a kind of request: each other has no fewer lines than the one
+ * with the fewest, and no more than the one with the most (bounds.c, 4). Added to @sum: the least,
+ * the most, and what estimates are made of
+ */
+static void spread(const u64 *lines, unsigned int nr, unsigned int total, double sum[3])
+{
+	double few = nr ? lines[0] : 0, many = few, all = 0;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		few = lines[i] < few ? lines[i] : few;
+		many = lines[i] > many ? lines[i] : many;
+		all += lines[i];
+	}
+	sum[0] += all + (total - nr) * few;
+	sum[1] += all + (total - nr) * many;
+	sum[2] += nr ? all * total / nr : 0;
+}
+
+/* A cost that is known to be from @least to @most if all boxes are like those that look */
+static void extend(const double sum[3], double least, double most, double cost[2])
+{
+	const double low = sum[2] ? sum[0] / sum[2] : 1, high = sum[2] ? sum[1] / sum[2] : 1;
+
+	cost[0] = least * low > FEW ? least * low - FEW : 0;
+	cost[1] = most ? most * high + FEW : 0;
+}
+
+/* What the lines cost for certain, and what they can have cost */
+static void see_bounds(const struct mio_prices *p, const struct memio_seen *seen,
+		       const struct memio_by_box by_box[MEMIO_GROUPS], struct mio_moved *to,
+		       struct mio_moved *from)
+{
+	const bool dirtied = p->source->can & MEMIO_COUNTS(MEMIO_WRITES, MEMIO_DIRTIED);
+	double reads[3] = { 0 }, fills[3] = { 0 }, writes[3] = { 0 };
+	struct memio_cost certain, all;
+	unsigned int i;
+
+	memio_window_cost(MEMIO_MISS, seen, &certain);
+	memio_window_cost(MEMIO_DIRTY, seen, &all);
+	spread(by_box[MEMIO_READS].misses, by_box[MEMIO_READS].nr, seen->total, reads);
+	spread(by_box[MEMIO_PARTIALS].misses, by_box[MEMIO_PARTIALS].nr, seen->total, fills);
+	for (i = MEMIO_WRITES; i <= MEMIO_PARTIALS; i++)
+		spread(dirtied ? by_box[i].dirtied : by_box[i].misses, by_box[i].nr, seen->total,
+		       writes);
+	to->all = (struct mio_extent) { .bytes = to->bytes };
+	from->all = (struct mio_extent) { .bytes = from->bytes };
+	extend(reads, certain.to_read, certain.to_read, to->all.read);
+	extend(fills, certain.from_read, certain.from_read, from->all.read);
+	/* Without the count of lines that writes made dirty, each may have been one. */
+	if (dirtied) {
+		extend(writes, all.from_write, all.from_write, from->all.write);
+	} else {
+		extend(writes, certain.from_write, certain.from_write, from->all.write);
+		from->all.write[1] = from->bytes;
+	}
+}
+
 bool mio_prices_window(struct mio_prices *p, struct mio_moved *to, struct mio_moved *from)
 {
 	struct memio_by_box by_box[MEMIO_GROUPS];
@@ -272,6 +336,7 @@ bool mio_prices_window(struct mio_prices *p, struct mio_moved *to, struct mio_mo
 	to->write = cost.to_write;
 	from->read = cost.from_read;
 	from->write = cost.from_write;
+	see_bounds(p, &seen, by_box, to, from);
 	ratios.to_read = ratio_of(cost.to_read, to->bytes);
 	ratios.to_write = ratio_of(cost.to_write, to->bytes);
 	ratios.from_read = ratio_of(cost.from_read, from->bytes);

@@ -11,16 +11,28 @@
 #include <stdint.h>
 
 /**
+ * struct mio_extent - what the lines of all devices cost in a window, in one direction
+ * @bytes:	lines that were counted
+ * @accounted:	bytes that were accounted, or claimed where these are more
+ * @read, @write: memory bytes that the lines cost at least, and at most
+ */
+struct mio_extent {
+	double bytes, accounted, read[2], write[2];
+};
+
+/**
  * struct mio_price - memory bytes for an IO byte
  * @known:	else the bytes have no price
  * @to_read:	read, for a byte to a device
  * @from_read:	read, for a byte from a device, of which a part of a line was written
  * @from_write:	written, for a byte from a device
  * @to_write:	written, for a byte to a device
+ * @to, @from:	what bounds are made from
  */
 struct mio_price {
 	int known;
 	double to_read, from_read, from_write, to_write;
+	struct mio_extent to, from;
 };
 
 /**
@@ -30,10 +42,12 @@ struct mio_price {
  * @accounted:	bytes that were accounted to devices
  * @claimed:	bytes that were accounted to groups: those that are read late came earlier
  * @last_read, @last_write: the price of a byte in the windows before
+ * @all:	the same, for bounds: what was accounted in earlier windows stays in it
  */
 struct mio_moved {
 	uint64_t bytes, read, write, accounted, claimed;
 	double last_read, last_write;
+	struct mio_extent all;
 };
 
 /* Of the bytes that were accounted; what moves beyond that has another cause */
@@ -125,6 +139,14 @@ static inline double mio_along(const struct mio_moved *m, uint64_t cost, uint64_
 	return (more < MIO_ALONG_MOST ? more : MIO_ALONG_MOST) * cost / m->bytes;
 }
 
+static inline struct mio_extent mio_extent_of(const struct mio_moved *m, uint64_t n)
+{
+	struct mio_extent e = m->all;
+
+	e.accounted = n;
+	return e;
+}
+
 static inline struct mio_price mio_price_for(const struct mio_moved *to, uint64_t n_to,
 					     const struct mio_moved *from, uint64_t n_from)
 {
@@ -138,7 +160,67 @@ static inline struct mio_price mio_price_for(const struct mio_moved *to, uint64_
 		.to_write = mio_price(to, n_to, to->write, to->last_write) + write,
 		.from_read = mio_price(from, n_from, from->read, from->last_read) + read,
 		.from_write = mio_price(from, n_from, from->write, from->last_write) + write,
+		.to = mio_extent_of(to, n_to),
+		.from = mio_extent_of(from, n_from),
 	};
+}
+
+/*
+ * The smallest frame has 60 bytes. It fills two lines in part, and two descriptors are read or
+ * written: four lines in each direction.
+ */
+#define MIO_BESIDE_MOST	4.
+
+/* Where several share what moved, the shares are off by this part of the smaller one: see below */
+#define MIO_SLACK	4
+
+/**
+ * struct mio_part - the bytes that bounds are asked of
+ * @mine:	bytes in this direction
+ * @near:	in both, as descriptors of one are lines of the other; and in the window before, of
+ *		which some may move in this one
+ */
+struct mio_part {
+	double mine, near;
+};
+
+/**
+ * mio_bound - what some of the bytes that were accounted in a window cost at least and at most
+ * @e:		what all cost, in one direction
+ * @cost:	@e->read or @e->write
+ * @part:	the bytes
+ * @least, @most: what the bytes cost is added to these
+ *
+ * Any other line may have cost a line, and then @mine cost the rest of what was counted; or the
+ * others cost nothing, and @mine cost all of it, but no more than a line for each of their lines.
+ * Lines that nobody accounted (descriptors, the rest of a packet's last line) can be of anybody.
+ * Bytes that no line was counted for move in another window, and can cost anything. That some do
+ * is not seen where others move besides: so shares are a little less certain than they look.
+ *
+ * For instance lines of 1,000 bytes cost 900, and 960 bytes were accounted, 240 of these to a
+ * group: its bytes cost from 900 - (1,000 - 180) = 80 to 240 + 40 = 280, and those of the device
+ * 860 to 900.
+ */
+static inline void mio_bound(const struct mio_extent *e, const double cost[2],
+			     const struct mio_part *part, double *least, double *most)
+{
+	double beside = e->bytes - e->accounted, elsewhere = 0, mine = part->mine, others, n;
+
+	if (beside < 0) {
+		elsewhere = -beside < mine ? -beside : mine;
+		beside = 0;
+	}
+	if (beside > part->near * MIO_BESIDE_MOST)
+		beside = part->near * MIO_BESIDE_MOST;
+	others = e->accounted - mine;
+	mine -= elsewhere;
+	n = mine + beside;
+	*most += (cost[1] < n ? cost[1] : n) + elsewhere * (1 + MIO_ALONG_MOST);
+	if (others > 0)
+		mine -= (mine < others ? mine : others) / MIO_SLACK;
+	others = e->bytes > mine ? e->bytes - mine : 0;
+	if (cost[0] > others)
+		*least += cost[0] - others;
 }
 
 /**

@@ -2,7 +2,8 @@
 /*
  * libmemio, inside: sums of rows, see sums.h
  *
- * With prices, what a row has moved since the last snapshot has the price of that time.
+ * With prices, what a row has moved since the last snapshot has the price of that time, and the
+ * bounds (mio_bound()).
  *
  * Rows are sorted by whose they are. A group's row goes to each group above it, too: trees are
  * not deep, and groups that moved something are few beside the bytes.
@@ -29,6 +30,8 @@ struct row {
 	uint64_t to, from;
 	double read, write;		/* memory bytes, of all but */
 	uint64_t unpriced_to, unpriced_from;
+	double read_min, read_max, write_min, write_max;	/* of all */
+	uint64_t last;			/* bytes of the last window, in both directions */
 };
 
 struct rows {
@@ -154,6 +157,11 @@ static void add_up(struct row *sum, const struct row *more)
 	sum->write += more->write;
 	sum->unpriced_to += more->unpriced_to;
 	sum->unpriced_from += more->unpriced_from;
+	sum->read_min += more->read_min;
+	sum->read_max += more->read_max;
+	sum->write_min += more->write_min;
+	sum->write_max += more->write_max;
+	sum->last += more->last;
 }
 
 /* Joins what is that one's already */
@@ -289,29 +297,62 @@ static void merge(struct rows *rows)
 	rows->n = n;
 }
 
+/* Adds a cost and its bounds, which it is within. */
+static void add_cost(double *sum, double *sum_min, double *sum_max, double cost, double least,
+		     double most)
+{
+	*sum += cost;
+	*sum_min += cost < least ? cost : least;
+	*sum_max += cost > most ? cost : most;
+}
+
+static void add_priced(struct row *row, const struct mio_price *p, uint64_t to, uint64_t from)
+{
+	const double near = to + from + row->last;
+	const struct mio_part of_to = { to, near }, of_from = { from, near };
+	double least = 0, most = 0;
+
+	mio_bound(&p->to, p->to.read, &of_to, &least, &most);
+	mio_bound(&p->from, p->from.read, &of_from, &least, &most);
+	add_cost(&row->read, &row->read_min, &row->read_max, p->to_read * to + p->from_read * from,
+		 least, most);
+	least = 0;
+	most = 0;
+	mio_bound(&p->to, p->to.write, &of_to, &least, &most);
+	mio_bound(&p->from, p->from.write, &of_from, &least, &most);
+	add_cost(&row->write, &row->write_min, &row->write_max,
+		 p->from_write * from + p->to_write * to, least, most);
+}
+
 /* What is new since @was has this price. A row that went back has begun anew. */
 static void price_row(struct row *row, const struct row *was, const struct mio_price *price)
 {
 	const bool anew = !was || row->to < was->to || row->from < was->from;
 	const uint64_t to = row->to - (anew ? 0 : was->to);
 	const uint64_t from = row->from - (anew ? 0 : was->from);
+	struct row had = { 0 };
 
 	/* These are memory bytes as they are. */
 	if (row->device == SUMS_CPU)
 		return;
 	if (was) {
-		row->read = was->read;
-		row->write = was->write;
-		row->unpriced_to = was->unpriced_to;
-		row->unpriced_from = was->unpriced_from;
+		had = *was;
+		had.to = 0;
+		had.from = 0;
+		add_up(row, &had);
 	}
+	if (!to && !from && !row->last)
+		return;
 	if (price->known) {
-		row->read += price->to_read * to + price->from_read * from;
-		row->write += price->from_write * from + price->to_write * to;
+		add_priced(row, price, to, from);
 	} else {
 		row->unpriced_to += to;
 		row->unpriced_from += from;
+		/* A line that a device wrote in part had to be read. */
+		row->read_max += to + from;
+		row->write_max += from + to * MIO_ALONG_MOST;
 	}
+	row->last = to + from;
 }
 
 static bool price_rows(struct rows *rows, struct rows *was, const struct mio_price *price)
@@ -438,7 +479,9 @@ static int begin(const struct sums *s, struct memio_stat *stat)
 		l->has = 1u << MEMIO_IO_TO | 1u << MEMIO_IO_FROM;
 		if (s->priced)
 			l->has |= 1u << MEMIO_MEM_READ | 1u << MEMIO_MEM_WRITE |
-				  1u << MEMIO_UNPRICED_TO | 1u << MEMIO_UNPRICED_FROM;
+				  1u << MEMIO_UNPRICED_TO | 1u << MEMIO_UNPRICED_FROM |
+				  1u << MEMIO_MEM_READ_MIN | 1u << MEMIO_MEM_READ_MAX |
+				  1u << MEMIO_MEM_WRITE_MIN | 1u << MEMIO_MEM_WRITE_MAX;
 	}
 	return 0;
 }
@@ -452,6 +495,10 @@ static void count_line(struct memio_line *l, const struct row *row)
 	l->value[MEMIO_MEM_WRITE] += (uint64_t)row->write + row->unpriced_from;
 	l->value[MEMIO_UNPRICED_TO] += row->unpriced_to;
 	l->value[MEMIO_UNPRICED_FROM] += row->unpriced_from;
+	l->value[MEMIO_MEM_READ_MIN] += (uint64_t)row->read_min;
+	l->value[MEMIO_MEM_READ_MAX] += (uint64_t)row->read_max;
+	l->value[MEMIO_MEM_WRITE_MIN] += (uint64_t)row->write_min;
+	l->value[MEMIO_MEM_WRITE_MAX] += (uint64_t)row->write_max;
 }
 
 static void count(const struct sums *s, struct memio_stat *stat, const struct row *row)
@@ -461,6 +508,9 @@ static void count(const struct sums *s, struct memio_stat *stat, const struct ro
 	if (row->device == SUMS_CPU && s->cpu) {
 		stat->line[s->names].value[MEMIO_MEM_READ] += row->from;
 		total->value[MEMIO_MEM_READ] += row->from;
+		/* These are counted. */
+		total->value[MEMIO_MEM_READ_MIN] += row->from;
+		total->value[MEMIO_MEM_READ_MAX] += row->from;
 		return;
 	}
 	if (row->device < 0 || (size_t)row->device >= s->names)

@@ -178,7 +178,9 @@ static void random_rows(void)
 /* What was moved has the price of its time, whatever becomes of the group. */
 static void prices(void)
 {
-	const struct mio_price dear = { 1, 1, 0, 0.5, 0 }, cheap = { 1, 0.25, 0.1, 0.1, 0.2 };
+	const struct mio_price dear = { .known = 1, .to_read = 1, .from_write = 0.5 };
+	const struct mio_price cheap = { .known = 1, .to_read = 0.25, .from_read = 0.1,
+					 .from_write = 0.1, .to_write = 0.2 };
 	const struct mio_price none = { 0 }, *p;
 	struct sums *s = sums_new();
 	const int disk = sums_device(s, "0000:00:03.0");
@@ -231,7 +233,7 @@ static void prices(void)
 /* What CPUs read is memory bytes as it is, beside devices. */
 static void cpus(void)
 {
-	const struct mio_price half = { 1, 0.5, 0, 0.5, 0 };
+	const struct mio_price half = { .known = 1, .to_read = 0.5, .from_write = 0.5 };
 	struct sums *s = sums_new();
 	const int disk = sums_device(s, "0000:00:03.0");
 	struct memio_stat stat = { 0 };
@@ -415,6 +417,129 @@ static void ahead(void)
 	same("what never moves is forgotten", a.bytes, 0);
 }
 
+static void bound_is(const char *what, const struct mio_extent *e, double mine, double least,
+		     double most)
+{
+	const struct mio_part part = { mine, mine };
+	double is[2] = { 0 };
+
+	mio_bound(e, e->read, &part, &is[0], &is[1]);
+	same(what, is[0] + 0.5, least);
+	same("... and at most", is[1] + 0.5, most);
+}
+
+/* A number below @n, the same on each host */
+static unsigned int below(unsigned int n)
+{
+	static uint64_t x = 88172645463325252;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return x % n;
+}
+
+/*
+ * Windows of lines that cost a line or nothing, of some owners and, one in ten, beside a line of the
+ * owner's that is accounted. A part is accounted a window before it moves. In the end what each
+ * owner's lines cost is within the bounds, and so it is for all together.
+ */
+static void lines_of_owners(unsigned int *outside, unsigned int *wide)
+{
+	enum { OWNERS = 3, WINDOWS = 40, LINE = 64 };
+	double truth[OWNERS + 1] = { 0 }, least[OWNERS + 1] = { 0 }, most[OWNERS + 1] = { 0 };
+	double before[OWNERS + 1] = { 0 };
+	unsigned int ahead[OWNERS] = { 0 }, w, o, i, dear = 0, many[OWNERS] = { 0 };
+
+	for (w = 0; w < WINDOWS; w++) {
+		const bool last = w == WINDOWS - 1;
+		struct mio_extent e = { 0 };
+		double io[OWNERS + 1] = { 0 }, cost[OWNERS] = { 0 };
+
+		/* Loads change now and then. */
+		if (!(w % 5)) {
+			dear = below(101);
+			for (o = 0; o < OWNERS; o++)
+				many[o] = below(3) ? below(2000) : 0;
+		}
+		for (o = 0; o < OWNERS; o++) {
+			const unsigned int moves = ahead[o] + many[o];
+
+			/* These move in this window, those that are ahead in the next one. */
+			for (i = 0; i < moves + moves / 10; i++) {
+				const bool is_dear = below(100) < dear;
+
+				e.bytes += LINE;
+				cost[o] += is_dear * LINE;
+			}
+			io[o] = many[o] * LINE;
+			ahead[o] = last || !many[o] ? 0 : below(many[o] / 4 + 1);
+			io[o] += ahead[o] * LINE;
+			io[OWNERS] += io[o];
+			truth[o] += cost[o];
+			truth[OWNERS] += cost[o];
+			e.read[0] += cost[o];
+		}
+		e.read[1] = e.read[0];
+		e.accounted = io[OWNERS];
+		for (o = 0; o <= OWNERS; o++) {
+			const struct mio_part part = { io[o], io[o] + before[o] };
+
+			mio_bound(&e, e.read, &part, &least[o], &most[o]);
+			before[o] = io[o];
+		}
+	}
+	for (o = 0; o <= OWNERS; o++)
+		*outside += least[o] > truth[o] || truth[o] > most[o];
+	*wide += most[OWNERS] - least[OWNERS] > 0.3 * truth[OWNERS];
+}
+
+static void bounds(void)
+{
+	const struct mio_extent e = { .bytes = 1000, .accounted = 960, .read = { 900, 900 } };
+	const struct mio_extent sampled = { .bytes = 1000, .accounted = 1000, .read = { 300, 500 } };
+	const struct mio_extent later = { .bytes = 400, .accounted = 1000, .read = { 400, 400 } };
+	const struct mio_price p = { .known = 1, .from_write = 0.9, .from = { .bytes = 1000,
+				     .accounted = 960, .write = { 800, 900 } } };
+	const struct mio_price unknown = { 0 };
+	struct memio_stat stat = { 0 };
+	struct sums *s;
+	unsigned int outside = 0, wide = 0;
+	int disk, i;
+
+	bound_is("a group's bytes cost at least", &e, 240, 80, 280);
+	bound_is("... the device's", &e, 960, 860, 900);
+	bound_is("... a few bytes beside others", &e, 1, 0, 5);
+	bound_is("boxes are sampled", &sampled, 1000, 300, 500);
+	bound_is("most bytes move in another window", &later, 1000, 400, 1200);
+	bound_is("... another's", &later, 100, 0, 133);
+	for (i = 0; i < 1000; i++)
+		lines_of_owners(&outside, &wide);
+	same("of 1,000 loads of three owners, what lines cost is within the bounds", outside, 0);
+	check(wide < 100, "... which are near each other for all: not in %u loads", wide);
+
+	s = sums_new();
+	disk = sums_device(s, "0000:00:03.0");
+	for (i = 1; i <= 2; i++) {
+		sums_begin(s);
+		sums_parent(s, 10, 1);
+		sums_total(s, disk, 0, 960 * i);
+		sums_group(s, 10, disk, 0, 240 * i);
+		check(sums_end(s, i == 1 ? &p : &unknown, i == 1 ? &p : &unknown), "a snapshot");
+	}
+	same("asked", sums_group_stat(s, 1, MEMIO_TREE, &stat), 0);
+	same("a device has bounds", get(&stat, "0000:00:03.0", MEMIO_MEM_WRITE_MIN), 760);
+	same("... and at most, bytes without a price among them",
+	     get(&stat, "0000:00:03.0", MEMIO_MEM_WRITE_MAX), 900 + 960);
+	same("... the estimate is between", get(&stat, "0000:00:03.0", MEMIO_MEM_WRITE), 864 + 960);
+	memio_stat_free(&stat);
+	same("asked", sums_group_stat(s, 10, MEMIO_TREE, &stat), 0);
+	same("a group has", get(&stat, "total", MEMIO_MEM_WRITE_MIN), 0);
+	same("... and at most", get(&stat, "total", MEMIO_MEM_WRITE_MAX), 280 + 240);
+	memio_stat_free(&stat);
+	sums_free(s);
+}
+
 int main(void)
 {
 	struct sums *s = sums_new();
@@ -429,5 +554,6 @@ int main(void)
 	along();
 	late();
 	ahead();
+	bounds();
 	return failed > 0;
 }
