@@ -148,9 +148,10 @@ compare() {
 }
 
 # memory: the estimates of memory bytes, by perf's counters, beside the ledger: within 3 % of what the device
-# moved. Three of the eight boxes of the cache count reads, so what they do not see alike is no fault.
+# moved. Three of the eight boxes of the cache count reads, so what they do not see alike is no fault. And the
+# ledger's are within the bounds that memio gives, which say something in most cases.
 memory() {
-	local name way bound error wanted
+	local name way bound error wanted narrow=0
 
 	for name in "${cases[@]}"; do
 		bound=$(($(of "$name" ledger) * 30 / 1000))
@@ -158,8 +159,13 @@ memory() {
 			error=$(of "$name" sampling_$way) wanted=$(of "$name" ledger_$way)
 			between "$name: memory bytes $way, ledger $wanted, by these boxes $((wanted + error))" "$(of "$name" mem_$way)" \
 				$((wanted + (error < 0 ? error : 0) - bound)) $((wanted + (error > 0 ? error : 0) + bound))
+			between "... within memio's bounds" "$wanted" "$(of "$name" mem_${way}_min)" "$(of "$name" mem_${way}_max)"
 		done
+		[ $(($(of "$name" mem_read_max) - $(of "$name" mem_read_min) + $(of "$name" mem_write_max) - $(of "$name" mem_write_min))) -gt \
+			$(($(of "$name" ledger) / 4)) ] || narrow=$((narrow + 1))
 	done
+	check "bounds are no further apart than a quarter of what the device moved: $narrow of ${#cases[@]} cases" \
+		[ $narrow -ge $((${#cases[@]} / 2)) ]
 }
 
 # costs: what a read and packets take, in instructions
