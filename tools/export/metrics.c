@@ -3,9 +3,9 @@
  * memio export: the figures of groups as metrics, see metrics.h
  *
  * All samples of a metric stand together, so each metric has a text of its own while the groups are
- * walked once. A scrape of 500 groups has some 15,000 lines of seven pieces each, and stdio takes 150
- * instructions for a piece: put() takes 20. Names of groups are others' to choose: put_label() is the
- * one door that they come through.
+ * walked once. A scrape of 500 groups has some 15,000 lines of seven pieces each. stdio takes 150
+ * instructions for a piece, put() takes 20. Names of groups are others' to choose: put_label() is
+ * the one door that they come through.
  */
 #include <errno.h>
 #include <fnmatch.h>

@@ -440,9 +440,9 @@ static unsigned int below(unsigned int n)
 }
 
 /*
- * Windows of lines that cost a line or nothing, of some owners and, one in ten, beside a line of the
- * owner's that is accounted. A part is accounted a window before it moves. In the end what each
- * owner's lines cost is within the bounds, and so it is for all together.
+ * Windows of lines that cost a line or nothing, of some owners. Each owner has one line in ten that
+ * nobody accounted. A part of the lines is accounted a window before it moves. In the end, what the
+ * lines of each owner cost is within the bounds, and so it is for all together.
  */
 static void lines_of_owners(unsigned int *outside, unsigned int *wide)
 {
@@ -497,7 +497,7 @@ static void lines_of_owners(unsigned int *outside, unsigned int *wide)
 static void bounds(void)
 {
 	const struct mio_extent e = { .bytes = 1000, .accounted = 960, .read = { 900, 900 } };
-	const struct mio_extent sampled = { .bytes = 1000, .accounted = 1000, .read = { 300, 500 } };
+	const struct mio_extent boxes = { .bytes = 1000, .accounted = 1000, .read = { 300, 500 } };
 	const struct mio_extent later = { .bytes = 400, .accounted = 1000, .read = { 400, 400 } };
 	const struct mio_price p = { .known = 1, .from_write = 0.9, .from = { .bytes = 1000,
 				     .accounted = 960, .write = { 800, 900 } } };
@@ -510,7 +510,7 @@ static void bounds(void)
 	bound_is("a group's bytes cost at least", &e, 240, 80, 280);
 	bound_is("... the device's", &e, 960, 860, 900);
 	bound_is("... a few bytes beside others", &e, 1, 0, 5);
-	bound_is("boxes are sampled", &sampled, 1000, 300, 500);
+	bound_is("boxes are sampled", &boxes, 1000, 300, 500);
 	bound_is("most bytes move in another window", &later, 1000, 400, 1200);
 	bound_is("... another's", &later, 100, 0, 133);
 	for (i = 0; i < 1000; i++)
