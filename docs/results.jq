@@ -11,6 +11,10 @@
 #				patched. mem_read, mem_write: by how much memory bytes differ from the ledger's;
 #				with _bounds, by how much the least and the most do that memio states, and "-"
 #				on a kernel that has no bounds
+#	unpatched.KERNEL.mean_error, .largest_error	of all these, without what sampling explains; the largest of
+#				cases that moved 1 MB or more
+#	unpatched.KERNEL.inside	in how many cases what the ledger has is inside of the bounds
+#	unpatched.cases		how many cases were measured
 #	unpatched.table, unpatched.memory	the tables of these: a line for each case that was measured
 #	unpatched-cost.KERNEL.WHAT	instructions that a read, a packet or a switch costs; with _programs, of
 #				the programs alone
@@ -146,6 +150,18 @@ def measured: [.benchmarks.unpatched.figures // {} | keys[] | capture("\\.cases\
 		elif $of["mem_\($of.way)_min"] == null then "-"
 		else [$of["mem_\($of.way)_min", "mem_\($of.way)_max"] - $of["ledger_\($of.way)"] | . * 100 / $of.ledger | percent]
 			| join(" to ") end)}]
+   + [kernels[] as $kernel | [($results | measured)[] as $case | ["ledger", "mem_read", "mem_write", "ledger_read", "ledger_write",
+		"sampling_read", "sampling_write", "mem_read_min", "mem_read_max", "mem_write_min", "mem_write_max"]
+		| map({key: ., value: (. as $key | $results | figure("unpatched"; "\($kernel).cases.\($case).\($key)"))})
+		| from_entries | select(.ledger_read != null and .sampling_read != null)] | select(. != [])
+	| [.[] | {ledger, off: ((.mem_read - .ledger_read - .sampling_read, .mem_write - .ledger_write - .sampling_write)
+		| fabs * 100) } | .part = .off / .ledger] as $errors
+	| {key: "unpatched.\($kernel).mean_error", value: ($errors | map(.part) | add / length | "\(fixed(2)) %")},
+	  {key: "unpatched.\($kernel).largest_error", value: ([$errors[] | select(.ledger >= 1e6).part] | max // empty | "\(fixed(1)) %")},
+	  {key: "unpatched.\($kernel).inside", value: (map(select(.mem_read_min != null)) | if . == [] then empty else
+		map(select(.ledger_read >= .mem_read_min and .ledger_read <= .mem_read_max and
+			.ledger_write >= .mem_write_min and .ledger_write <= .mem_write_max)) | length | tostring end)}]
+   + [{key: "unpatched.cases", value: ($results | measured | length | if . > 0 then tostring else empty end)}]
    + [("unpatched-cost", "unpatched") as $of | kernels[] as $kernel
 	# Before there was a figure of switches, others were differences of two runs, and rough.
 	| select(($results | figure($of; "\($kernel).cost.switch")) != null)
