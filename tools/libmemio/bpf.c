@@ -612,7 +612,8 @@ static bool bpf_capability(struct memio *m, const char *name, bool *there, const
 	const struct counted *c = m->backend_data;
 	size_t i;
 
-	if (!strcmp(name, "source") || !strcmp(name, "valid") || !strcmp(name, "unpriced")) {
+	if (!strcmp(name, "source") || !strcmp(name, "valid") || !strcmp(name, "unpriced") ||
+	    !strcmp(name, "bounds")) {
 		*there = c->prices && (strcmp(name, "valid") || c->price.known || !c->taken_ns);
 		*why = c->prices && !*there ?
 		       "estimates are not valid now: other programs hold the caches' counters" :
@@ -620,12 +621,6 @@ static bool bpf_capability(struct memio *m, const char *name, bool *there, const
 		return true;
 	}
 
-	if (!strcmp(name, "bounds")) {
-		*there = c->prices;
-		*why = c->prices ? "each estimate has bounds, by what all devices cost together" :
-				   c->source;
-		return true;
-	}
 	if (!strcmp(name, "cpu")) {
 		*there = c->misses && c->running;
 		*why = !c->misses ? c->no_misses : c->running ?

@@ -282,7 +282,7 @@ static void extend(const double sum[3], double least, double most, double cost[2
 	const double low = sum[2] ? sum[0] / sum[2] : 1, high = sum[2] ? sum[1] / sum[2] : 1;
 
 	cost[0] = least * low > FEW ? least * low - FEW : 0;
-	cost[1] = most ? most * high + FEW : 0;
+	cost[1] = most * high + FEW;
 }
 
 /* What the lines cost for certain, and what they can have cost */

@@ -810,7 +810,9 @@ static __always_inline int note_passing(const struct sk_buff *skb, const struct 
 	slot = bpf_map_lookup_elem(&interfaces, &key);
 	if (!slot || !*slot)
 		return 0;
-	any_passed = true;
+	/* All CPUs read it for each packet. */
+	if (!any_passed)
+		any_passed = true;
 	bpf_map_update_elem(&passing, &head, slot, BPF_ANY);
 	return 0;
 }
