@@ -342,21 +342,12 @@ bool mio_prices_window(struct mio_prices *p, struct mio_moved *to, struct mio_mo
 	ratios.from_read = ratio_of(cost.from_read, from->bytes);
 	ratios.from_write = ratio_of(cost.from_write, from->bytes);
 	memio_lasting_window(&p->lasting, &ratios, all_to, all_from);
-	/* In the first window that moves something, its own price is all that is known. */
-	if (!p->begun_to && all_to) {
-		last.to_read = ratios.to_read;
-		last.to_write = ratios.to_write;
-	}
-	if (!p->begun_from && all_from) {
-		last.from_read = ratios.from_read;
-		last.from_write = ratios.from_write;
-	}
-	p->begun_to |= all_to > 0;
-	p->begun_from |= all_from > 0;
 	to->last_read = last.to_read / (double)MEMIO_PRICE_ONE;
 	to->last_write = last.to_write / (double)MEMIO_PRICE_ONE;
 	from->last_read = last.from_read / (double)MEMIO_PRICE_ONE;
 	from->last_write = last.from_write / (double)MEMIO_PRICE_ONE;
+	mio_begin(to, &p->begun_to);
+	mio_begin(from, &p->begun_from);
 	mio_settle(to, &p->ahead_to, to->accounted + from->accounted);
 	mio_settle(from, &p->ahead_from, to->accounted + from->accounted);
 	return true;

@@ -69,6 +69,29 @@ struct mio_ahead {
 	double read, write;
 };
 
+/* A window's own price: no byte costs more than a byte. */
+static inline double mio_own_price(uint64_t cost, uint64_t bytes)
+{
+	return cost < bytes ? (double)cost / bytes : 1;
+}
+
+/**
+ * mio_begin - in the first window that moves something, its own price is all that is known
+ * @m:		what moved, before it is settled; last_read and last_write are those of nothing
+ * @begun:	something has moved; false at first
+ *
+ * For instance 32 MiB are asked of a disk, and 20 move in the first window, of which 2 are written
+ * to memory. The other 12 are charged a tenth, too; before anything moved the lasting price is 1.
+ */
+static inline void mio_begin(struct mio_moved *m, bool *begun)
+{
+	if (!*begun && m->bytes) {
+		m->last_read = mio_own_price(m->read, m->bytes);
+		m->last_write = mio_own_price(m->write, m->bytes);
+	}
+	*begun |= m->bytes > 0;
+}
+
 /* Of @cost, what is left for @bytes: no less than nothing, and no more than all; the rest waits */
 static inline uint64_t mio_settled(double cost, uint64_t bytes, double *charged)
 {

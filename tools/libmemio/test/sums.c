@@ -364,6 +364,31 @@ static void late(void)
 	sums_free(s);
 }
 
+/* What is accounted in the first window and moves later is charged at this window's price. */
+static void begin(void)
+{
+	struct mio_moved none = { .accounted = 1000, .last_write = 1 };
+	struct mio_moved from = { .bytes = 600, .write = 60, .accounted = 1000, .last_write = 1 };
+	struct mio_ahead a = { 0 };
+	bool begun = false;
+
+	mio_begin(&none, &begun);
+	same("nothing moved: the price of before", none.last_write, 1);
+	mio_begin(&from, &begun);
+	mio_settle(&from, &a, from.accounted);
+	same("something did: its own", 1000 * mio_price_of(&none, &from).from_write + 0.5, 60 + 40);
+	from = (struct mio_moved) { .bytes = 400, .write = 40, .accounted = 800,
+			.last_write = 0.1 };
+	mio_begin(&from, &begun);
+	mio_settle(&from, &a, from.accounted);
+	same("... and later the lasting one", from.last_write * 10 + 0.5, 1);
+	same("... nothing is paid twice", 800 * mio_price_of(&none, &from).from_write + 0.5, 80);
+	from = (struct mio_moved) { .bytes = 600, .write = 700, .last_write = 0.5 };
+	begun = false;
+	mio_begin(&from, &begun);
+	same("no byte costs more than a byte", from.last_write, 1);
+}
+
 /* A request that the device moves in the next window is paid once, at its own price. */
 static void ahead(void)
 {
@@ -553,6 +578,7 @@ int main(void)
 	cpus();
 	along();
 	late();
+	begin();
 	ahead();
 	bounds();
 	return failed > 0;
