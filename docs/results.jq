@@ -167,7 +167,7 @@ def measured: [.benchmarks.unpatched.figures // {} | keys[] | capture("\\.cases\
 	# Before there was a figure of switches, others were differences of two runs, and rough.
 	| select(($results | figure($of; "\($kernel).cost.switch")) != null)
 	| ("read", "packet", "switch", "read_programs", "packet_programs", "received_programs",
-		"segment_programs", "switch_programs") as $what
+		"segment_programs", "page_programs", "switch_programs") as $what
 	| ($results | figure($of; "\($kernel).cost.\($what)")) as $n
 	| {key: "unpatched-cost.\($kernel).\($what)", value: $n},
 	  {key: "unpatched-cost.\($kernel).\($what).share", value: ($n // empty | . * 100000 / 3e9 * 1000 | round / 10 | "\(.) %")}]

@@ -690,21 +690,39 @@ static void leave_out(struct count *skel, const struct btf *btf)
 	};
 	size_t i;
 
+	if (btf && btf__find_by_name_kind(btf, "btf_trace_writeback_dirty_folio",
+					  BTF_KIND_TYPEDEF) <= 0)
+		bpf_program__set_autoload(skel->progs.count_dirty, false);
 	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		bpf_program__set_autoload(rows[i].program, btf ?
 			btf__find_by_name_kind(btf, rows[i].function, BTF_KIND_FUNC) > 0 :
 			rows[i].usual);
 }
 
+/* Room for each page of the machine, up to COUNT_PAGES */
+static unsigned int pages_of(long pages)
+{
+	unsigned int n = 1;
+
+	while (n < COUNT_PAGES && n < pages)
+		n *= 2;
+	return n;
+}
+
 /* Loads the programs and lets them begin; 0 or an error */
 static int begin(struct counted *c, const struct btf *btf)
 {
+	unsigned int pages;
 	int err, cpu;
 
 	c->skel = count__open();
 	if (!c->skel)
 		return -errno;
 	leave_out(c->skel, btf);
+	pages = pages_of(sysconf(_SC_PHYS_PAGES));
+	bpf_map__set_max_entries(c->skel->maps.dirtied, pages);
+	c->skel->rodata->dirtied_mask = pages - 1;
+	c->skel->rodata->page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
 	/* Without these, all threads fit into a page. */
 	if (!c->misses)
 		bpf_map__set_max_entries(c->skel->maps.readers, 1);

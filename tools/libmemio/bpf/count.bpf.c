@@ -5,6 +5,9 @@
  *
  *	disks		A bio is charged once, when it becomes part of a request of a disk
  *			(block_getrq, or a merge), in the context of the task that submits it.
+ *			What is written back is charged page by page: to the group whose memory
+ *			the page is, and to the task that made the page dirty
+ *			(writeback_dirty_folio).
  *	sent		A packet is charged when the driver gets it (net_dev_start_xmit), to the
  *			task that last sent by its socket.
  *	received	A device's bytes are counted when the stack gets a packet
@@ -55,9 +58,10 @@ typedef __u8 u8;
 #define FLAG_KTHREAD	0x00200000	/* PF_KTHREAD */
 #define GSO_TCP		(1 << 0 | 1 << 4)	/* SKB_GSO_TCPV4, SKB_GSO_TCPV6 */
 #define MEMCG_FLAGS	7ul
+#define MAPPING_FLAGS	3ul
+#define PAGES_MOST	(1u << 16)	/* of a bio */
 #define LEVELS		12		/* directories above a device that are looked at */
 #define GROUPS_DEEP	24
-#define SEGMENTS	256
 #define LINE		64
 
 /* ---- the kernel's types ---- */
@@ -303,6 +307,41 @@ struct {
 	__type(value, struct sender);
 } senders SEC(".maps");
 
+/* A thread's number -> what else is known of a thread that made pages dirty */
+struct writer {
+	u64 start, leader;
+	u32 pid;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, COUNT_WRITERS);
+	__type(key, u32);
+	__type(value, struct writer);
+} writers SEC(".maps");
+
+/* The thread that made a page dirty last on a CPU: most are made dirty by the same thread. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} last_writer SEC(".maps");
+
+/*
+ * Of each page, who made it dirty: the thread's number, and above it a tag. Pages that are side by
+ * side in memory are so here, too. In a machine with more pages than this has room for, two pages may
+ * want the same place. The later one has it, and the tag says so.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);		/* the library says how many: a power of two */
+	__type(key, u32);
+	__type(value, u64);
+} dirtied SEC(".maps");
+
+const volatile unsigned int dirtied_mask, page_shift = 12;
+
 /*
  * What came to a connection and was not read yet: bytes of data, and of the headers before them.
  * @slot: by which device the last of them came, if it went through others after that
@@ -363,6 +402,11 @@ struct {
 struct count_lost lost;
 unsigned int slots_used = 1;
 bool any_passed;
+/*
+ * It is 0, and the verifier does not know. Before Linux 6.7, the verifier looks at the first turn
+ * of bpf_loop() alone, and takes out what can't happen in this turn.
+ */
+unsigned long long nothing;
 
 /* ---- devices ---- */
 
@@ -540,7 +584,11 @@ static __always_inline void add_row(void *map, u32 tid, u32 pid, u64 start, u64 
 	struct count_task_key key = { .tid = tid, .slot = slot };
 	struct count_task *t = bpf_map_lookup_elem(map, &key), fresh = {};
 
-	/* Another thread had this number. */
+	/* Another thread has this number by now, or had it. */
+	if (t && t->start > start) {
+		__sync_fetch_and_add(&lost.task_bytes, to + from);
+		return;
+	}
 	if (t && t->start != start) {
 		bpf_map_delete_elem(map, &key);
 		t = NULL;
@@ -565,12 +613,15 @@ static __always_inline void add_task(u32 tid, u32 pid, u64 start, u64 leader, u3
 	add_row(&tasks, tid, pid, start, leader, slot, to, from);
 }
 
-static __always_inline void add_current(struct task_struct *task, u32 slot, u64 to, u64 from)
+/* The task that runs */
+ALONE int add_current(u32 slot, u64 to, u64 from)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	u64 ids = bpf_get_current_pid_tgid();
 
 	add_task((u32)ids, ids >> 32, task->start_boottime, task->group_leader->start_boottime,
 		 slot, to, from);
+	return 0;
 }
 
 /* ---- disks ---- */
@@ -578,9 +629,9 @@ static __always_inline void add_current(struct task_struct *task, u32 slot, u64 
 /* The group that a css belongs to, if that is in the hierarchy of version 2; else NULL */
 static __always_inline struct cgroup *in_hierarchy(struct cgroup *group, struct cgroup *like)
 {
-	if (!group || BPF_CORE_READ(group, root) != BPF_CORE_READ(like, root))
-		return NULL;
-	return group;
+	if (group == like || (group && BPF_CORE_READ(group, root) == BPF_CORE_READ(like, root)))
+		return group;
+	return NULL;
 }
 
 /* The first page of those that are kept together: it says whose they are. */
@@ -592,22 +643,6 @@ static __always_inline struct page *head_of(struct page *page)
 		return page;
 	head = BPF_CORE_READ(page, compound_head);
 	return head & 1 ? (struct page *)(head - 1) : page;
-}
-
-/* Whose memory a page of a file is; NULL: nobody's */
-static __always_inline struct cgroup *group_of_page(struct page *page, struct cgroup *like)
-{
-	struct mem_cgroup *memcg;
-	unsigned long data;
-
-	if (!bpf_core_field_exists(page->memcg_data))
-		return NULL;
-	page = head_of(page);
-	data = BPF_CORE_READ(page, memcg_data);
-	if (!data || data & MEMCG_FLAGS)
-		return NULL;
-	memcg = (struct mem_cgroup *)data;
-	return in_hierarchy(BPF_CORE_READ(memcg, css.cgroup), like);
 }
 
 /* A page without a file, as of a program's own memory: the task writes it itself. */
@@ -622,48 +657,196 @@ static __always_inline bool is_of_file(struct page *page)
 	return mapping && !(mapping & 3);
 }
 
-/*
- * Write-back: each piece to the group whose page it is, as that wrote it; the group that the
- * file's pages belong to by the block layer's view is the second choice.
- */
-ALONE int charge_pages(u64 address, u64 fallback, u32 slot)
+/* Where the table has a page; pages of two files, or of two threads, have different tags. */
+static __always_inline u64 *entry_of(u64 page)
 {
-	struct bio *bio = (struct bio *)address;
-	struct cgroup *like = (struct cgroup *)fallback, *group, *last = NULL;
-	struct bio_vec *vec = BPF_CORE_READ(bio, bi_io_vec), v;
-	unsigned int left = BPF_CORE_READ(bio, bi_iter.bi_size);
-	unsigned int skip = BPF_CORE_READ(bio, bi_iter.bi_bvec_done);
-	unsigned int i, n, run = 0;
+	u32 key = page >> 6 & dirtied_mask;
 
-	vec += BPF_CORE_READ(bio, bi_iter.bi_idx);
-	for (i = 0; i < SEGMENTS && left; i++) {
-		if (bpf_probe_read_kernel(&v, sizeof(v), vec + i))
-			break;
-		n = v.bv_len - skip;
-		skip = 0;
-		if (n > left)
-			n = left;
-		left -= n;
-		group = group_of_page(v.bv_page, like);
-		if (!group)
-			group = like;
-		if (group != last && run) {
-			add_group(id_of(last), (u64)last, slot, run, 0);
-			run = 0;
-		}
-		last = group;
-		run += n;
+	return bpf_map_lookup_elem(&dirtied, &key);
+}
+
+static __always_inline u64 dirtied_by(u64 page, u64 mapping, u32 tid, u64 start)
+{
+	return tid | (u64)(u32)((mapping >> 4) + (page >> 28) + start) << 32;
+}
+
+SEC("tp_btf/writeback_dirty_folio")
+int BPF_PROG(count_dirty)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const u64 ids = bpf_get_current_pid_tgid(), start = task->start_boottime;
+	struct writer w = {};
+	u64 page[2], *entry, *last;	/* the first page, and the file's mapping, as numbers */
+	u32 tid = (u32)ids, zero = 0;
+
+	last = bpf_map_lookup_elem(&last_writer, &zero);
+	if (!last || bpf_probe_read_kernel(page, sizeof(page), ctx))
+		return 0;
+	if (*last != dirtied_by(0, 0, tid, start)) {
+		w.start = start;
+		w.leader = task->group_leader->start_boottime;
+		w.pid = ids >> 32;
+		if (bpf_map_update_elem(&writers, &tid, &w, BPF_ANY))
+			return 0;
+		*last = dirtied_by(0, 0, tid, start);
 	}
-	run += left;
-	if (!last)
-		last = like;
-	if (run)
-		add_group(id_of(last), (u64)last, slot, run, 0);
+	entry = entry_of(page[0]);
+	if (entry)
+		*entry = dirtied_by(page[0], page[1], tid, start);
 	return 0;
 }
 
-/* @context: of the program, whose first word is the bio */
-static __always_inline int charge_bio(void *context, struct bio *bio)
+/*
+ * A walk over the pages of a bio. Pages that are side by side and have the same owner are charged
+ * together, as a run.
+ * @vec, @in:	the next piece of the bio, and what is left of this one
+ * @page, @offset: where this piece goes on
+ * @head: of the page before, the first of those that are kept together with it
+ * @group, @tid, @writer: whose the run is; no @tid: the task's that runs
+ */
+struct walk {
+	u64 vec, page, head, like, group, memcg, group_of_memcg;
+	struct writer writer;
+	u32 tid, slot, in, offset, left, run;
+};
+
+static __always_inline void end_run(struct walk *w)
+{
+	struct cgroup *group = (struct cgroup *)(w->group ?: w->like);
+
+	if (!w->run)
+		return;
+	add_group(id_of(group), (u64)group, w->slot, w->run, 0);
+	if (w->tid)
+		add_task(w->tid, w->writer.pid, w->writer.start, w->writer.leader, w->slot, w->run,
+			 0);
+	else
+		add_current(w->slot, w->run, 0);
+	w->run = 0;
+}
+
+/* Whose memory the page is, if it is anybody's in the hierarchy of version 2 */
+static __always_inline u64 group_of_page(struct walk *w)
+{
+	struct page *page = (struct page *)w->head;
+	struct cgroup *group = NULL;
+	unsigned long data;
+
+	if (!bpf_core_field_exists(page->memcg_data))
+		return w->like;
+	data = BPF_CORE_READ(page, memcg_data);
+	if (data != w->memcg) {
+		if (data && !(data & MEMCG_FLAGS))
+			group = in_hierarchy(BPF_CORE_READ((struct mem_cgroup *)data, css.cgroup),
+					     (struct cgroup *)w->like);
+		w->memcg = data;
+		w->group_of_memcg = (u64)group ?: w->like;
+	}
+	return w->group_of_memcg;
+}
+
+/* The thread that made the page dirty; 0: it is not known */
+static __always_inline u32 writer_of_page(struct walk *w, struct writer *writer)
+{
+	struct page *page = (struct page *)w->head;
+	struct writer *found;
+	unsigned long mapping;
+	u64 *entry;
+	u32 tid;
+
+	if (!bpf_core_field_exists(page->mapping))
+		return 0;
+	mapping = (unsigned long)BPF_CORE_READ(page, mapping);
+	entry = entry_of(w->head);
+	if (!mapping || mapping & MAPPING_FLAGS || !entry)
+		return 0;
+	tid = (u32)*entry;
+	if (tid == w->tid) {
+		*writer = w->writer;
+	} else {
+		found = bpf_map_lookup_elem(&writers, &tid);
+		if (!found)
+			return 0;
+		*writer = *found;
+	}
+	return *entry == dirtied_by(w->head, mapping, tid, writer->start) ? tid : 0;
+}
+
+/* The page at @w->page goes on with the run, or ends it and begins another. */
+static __always_inline void look_at_page(struct walk *w)
+{
+	const u64 head = (u64)head_of((struct page *)w->page);
+	struct writer writer = {};
+	u64 group;
+	u32 tid;
+
+	if (head == w->head)
+		return;
+	w->head = head;
+	group = group_of_page(w);
+	tid = writer_of_page(w, &writer);
+	if (group == w->group && tid == w->tid)
+		return;
+	end_run(w);
+	w->group = group;
+	w->tid = tid;
+	w->writer = writer;
+}
+
+static int charge_page(u32 i, struct walk *w)
+{
+	const u32 bytes = 1u << (page_shift & 31);
+	struct bio_vec v;
+	u32 n;
+
+	if (!w->left)
+		return 1;
+	if (!w->in) {
+		if (bpf_probe_read_kernel(&v, sizeof(v), (void *)w->vec) ||
+		    v.bv_len <= w->offset)
+			return 1;
+		w->vec += sizeof(v);
+		w->in = v.bv_len - w->offset;
+		w->offset += v.bv_offset;
+		w->page = (u64)v.bv_page + (w->offset / bytes) * bpf_core_type_size(struct page);
+		w->offset %= bytes;
+	}
+	look_at_page(w);
+	n = bytes - w->offset;
+	if (n > w->in)
+		n = w->in;
+	if (n > w->left)
+		n = w->left;
+	w->run += n;
+	w->in -= n;
+	w->left -= n;
+	w->offset = 0;
+	w->page += bpf_core_type_size(struct page);
+	return 0;
+}
+
+/*
+ * Write-back: each page to the group whose memory it is, as that wrote it, and to the thread that
+ * made it dirty. The second choice is the group that the file's pages belong to by the block
+ * layer's view, and the task that runs.
+ * @vec, @done: the bio's first piece, and what of it was done
+ */
+ALONE int charge_pages(u64 vec, u32 bytes, u32 done, u64 fallback, u32 slot)
+{
+	const u64 zero = nothing;
+	struct walk w = {
+		.vec = vec, .page = zero, .head = zero, .like = fallback, .group = zero,
+		.memcg = zero, .group_of_memcg = zero, .writer = { zero, zero, zero },
+		.tid = zero, .slot = slot, .in = zero, .offset = done, .left = bytes, .run = zero,
+	};
+
+	bpf_loop(PAGES_MOST, charge_page, &w, 0);
+	w.run += w.left;
+	end_run(&w);
+	return 0;
+}
+
+static __always_inline int charge_bio(struct bio *bio)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct cgroup *mine, *group;
@@ -673,7 +856,7 @@ static __always_inline int charge_bio(void *context, struct bio *bio)
 	const bool kernel = task->flags & FLAG_KTHREAD;
 	/* Whoever takes the memory, its owner has caused it. */
 	const bool swap = bio->bi_opf >> bpf_core_enum_value(enum req_flag_bits, __REQ_SWAP) & 1;
-	u64 address;
+	u64 vec;
 	u32 slot;
 
 	/* Flushes have no bytes, and of what is discarded or zeroed none are moved. */
@@ -683,19 +866,23 @@ static __always_inline int charge_bio(void *context, struct bio *bio)
 	if (!slot)
 		return 0;
 	add_total(slot, write ? bytes : 0, write ? 0 : bytes);
-	add_current(task, slot, write ? bytes : 0, write ? 0 : bytes);
 	if (!kernel &&
-	    (!write || (!swap && !is_of_file(BPF_CORE_READ(bio, bi_io_vec, bv_page)))))
+	    (!write || (!swap && !is_of_file(BPF_CORE_READ(bio, bi_io_vec, bv_page))))) {
+		add_current(slot, write ? bytes : 0, write ? 0 : bytes);
 		return add_own(slot, write ? bytes : 0, write ? 0 : bytes);
+	}
 	mine = group_of(task);
 	if (kernel && bpf_core_field_exists(bio->bi_blkg)) {
 		/* For whom: the block layer knows a group, which may be the root. */
-		group = in_hierarchy(BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup), mine);
+		bpf_core_read(&group, sizeof(group), &bio->bi_blkg->blkcg->css.cgroup);
+		group = in_hierarchy(group, mine);
 		if (group)
 			mine = group;
 	}
-	if (write && !bpf_probe_read_kernel(&address, sizeof(address), context))
-		return charge_pages(address, (u64)mine, slot);
+	if (write && !bpf_core_read(&vec, sizeof(vec), &bio->bi_io_vec))
+		return charge_pages(vec + bio->bi_iter.bi_idx * sizeof(struct bio_vec), bytes,
+				    bio->bi_iter.bi_bvec_done, (u64)mine, slot);
+	add_current(slot, write ? bytes : 0, write ? 0 : bytes);
 	add_group(id_of(mine), (u64)mine, slot, write ? bytes : 0, write ? 0 : bytes);
 	return 0;
 }
@@ -703,19 +890,19 @@ static __always_inline int charge_bio(void *context, struct bio *bio)
 SEC("tp_btf/block_getrq")
 int BPF_PROG(count_getrq, struct bio *bio)
 {
-	return charge_bio(ctx, bio);
+	return charge_bio(bio);
 }
 
 SEC("tp_btf/block_bio_backmerge")
 int BPF_PROG(count_backmerge, struct bio *bio)
 {
-	return charge_bio(ctx, bio);
+	return charge_bio(bio);
 }
 
 SEC("tp_btf/block_bio_frontmerge")
 int BPF_PROG(count_frontmerge, struct bio *bio)
 {
-	return charge_bio(ctx, bio);
+	return charge_bio(bio);
 }
 
 /* Commands that do not come from a file or a disk's file, as of nvme-cli: they have no bio above */
@@ -723,7 +910,6 @@ SEC("tp_btf/block_rq_issue")
 int BPF_PROG(count_issue, struct request *rq)
 {
 	const unsigned int op = rq->cmd_flags & OP_MASK;
-	struct task_struct *task;
 	struct gendisk *disk;
 	u64 to, from;
 	u32 slot;
@@ -738,9 +924,8 @@ int BPF_PROG(count_issue, struct request *rq)
 		return 0;
 	to = op == OP_DRV_OUT ? rq->__data_len : 0;
 	from = op == OP_DRV_IN ? rq->__data_len : 0;
-	task = bpf_get_current_task_btf();
 	add_total(slot, to, from);
-	add_current(task, slot, to, from);
+	add_current(slot, to, from);
 	return add_own(slot, to, from);
 }
 
@@ -1040,7 +1225,7 @@ static __always_inline int charge_read(u32 slot, u64 bytes)
 {
 	if (!slot)
 		return 0;
-	add_current(bpf_get_current_task_btf(), slot, 0, bytes);
+	add_current(slot, 0, bytes);
 	return add_own(slot, 0, bytes);
 }
 

@@ -17,6 +17,8 @@
 #define COUNT_READERS	65536		/* rows: threads that read something */
 #define COUNT_PASSING	8192		/* packets on their way through virtual interfaces */
 #define COUNT_QUEUES	1024		/* of network devices */
+#define COUNT_WRITERS	16384		/* threads that made pages dirty */
+#define COUNT_PAGES	(4u << 20)	/* pages whose writers are known, at most */
 
 struct count_bytes {
 	unsigned long long to, from;
