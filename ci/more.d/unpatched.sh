@@ -266,7 +266,7 @@ left_alone() {
 	is "... and says which backend it is" "$(jq -r .backend "$dir/doctor")" bpf
 	is "... and what a patched kernel would add" \
 		"$(jq -r '.findings[] | select(.check == "kernel") | "\(.level) \(.code)"' "$dir/doctor")" 'hint bpf'
-	like "top shows the disk's reader" "$(cat "$dir/top")" ' a +0 +[0-9.]+[KMG] +[0-9.]+[KM]? +[0-9.]+[KMG]? +[0-9.]+[KMG]? '
+	like "top shows the disk's reader" "$(cat "$dir/top")" ' a +0 +[0-9.]+[KMG] +[0-9.]+[KM]?~? +[0-9.]+[KMG]?~? +[0-9.]+[KMG]? '
 	is "... as JSON, a task that reads" "$(jq -s '[.[].rows[] | select(.io_from_bps > 1000000)] | length > 0' "$dir/top.json")" true
 	is "stat has memory bytes, by perf's counters" "$(jq -c '[.targets[0].memory, (.targets[0].lines[0].mem_read_bytes | type)]' \
 		"$dir/fsync.json")" '[null,"number"]'
