@@ -57,6 +57,7 @@ struct counted {
 	bool *online;			/* it was looked at */
 	int misses;			/* how many CPUs are counted; 0: @no_misses says why */
 	bool running;			/* ... and they all ran lately */
+	bool no_writers;		/* who makes pages dirty is not noted: there is no memory */
 	struct judged *judged;		/* of each CPU */
 	struct count_look *looks;	/* likewise: room for a row of the map */
 	char no_misses[256];
@@ -424,6 +425,8 @@ static const char *reads_worth(const struct counted *c)
 /* Half of a map is in use, and more than an eighth of it since it was last swept */
 static bool many(size_t rows, size_t room, size_t *most)
 {
+	if (rows <= room / 2)
+		*most = 0;
 	if (rows <= room / 2 || rows <= *most)
 		return false;
 	*most = rows + room / 8;
@@ -699,12 +702,13 @@ static void leave_out(struct count *skel, const struct btf *btf)
 			rows[i].usual);
 }
 
-/* Room for each page of the machine, up to COUNT_PAGES */
-static unsigned int pages_of(long pages)
+/* Room for each page of the machine, and for the hole below 4 GiB, up to COUNT_PAGES */
+static unsigned int pages_of(const struct counted *c, unsigned int shift)
 {
+	const long pages = sysconf(_SC_PHYS_PAGES) + (2l << 30 >> shift);
 	unsigned int n = 1;
 
-	while (n < COUNT_PAGES && n < pages)
+	while (!c->no_writers && n < COUNT_PAGES && n < pages)
 		n *= 2;
 	return n;
 }
@@ -712,17 +716,19 @@ static unsigned int pages_of(long pages)
 /* Loads the programs and lets them begin; 0 or an error */
 static int begin(struct counted *c, const struct btf *btf)
 {
-	unsigned int pages;
+	const unsigned int shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
+	const unsigned int pages = pages_of(c, shift);
 	int err, cpu;
 
 	c->skel = count__open();
 	if (!c->skel)
 		return -errno;
 	leave_out(c->skel, btf);
-	pages = pages_of(sysconf(_SC_PHYS_PAGES));
+	if (c->no_writers)
+		bpf_program__set_autoload(c->skel->progs.count_dirty, false);
 	bpf_map__set_max_entries(c->skel->maps.dirtied, pages);
 	c->skel->rodata->dirtied_mask = pages - 1;
-	c->skel->rodata->page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
+	c->skel->rodata->page_shift = shift;
 	/* Without these, all threads fit into a page. */
 	if (!c->misses)
 		bpf_map__set_max_entries(c->skel->maps.readers, 1);
@@ -821,6 +827,11 @@ static bool bpf_here(struct memio *m)
 	if (c->cpus > 0)
 		open_misses(m, c);
 	err = c->cpus < 0 ? c->cpus : begin(c, NULL);
+	/* The table of pages is the largest, and this command's control group may have little memory. */
+	if (err == -ENOMEM) {
+		c->no_writers = true;
+		err = begin(c, NULL);
+	}
 	/* A kernel that has, or has not, what kernels of its number have */
 	if (err && err != -EPERM && err != -EACCES) {
 		btf = btf__load_vmlinux_btf();

@@ -132,7 +132,12 @@ struct bvec_iter {
 	unsigned int bi_size, bi_idx, bi_bvec_done;
 } CO_RE;
 
+enum pageflags {
+	PG_writeback = 15,
+};
+
 struct page {
+	unsigned long flags;
 	unsigned long compound_head;
 	unsigned long memcg_data;
 	void *mapping;
@@ -256,7 +261,7 @@ struct {
 	__type(value, u64);
 } parents SEC(".maps");
 
-/* A thread runs on one CPU at a time. */
+/* A thread's bytes can come from several CPUs: others write its pages out. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, COUNT_TASKS);
@@ -311,6 +316,12 @@ struct {
 struct writer {
 	u64 start, leader;
 	u32 pid;
+};
+
+/* No @tid: the task that runs */
+struct thread {
+	struct writer writer;
+	u32 tid;
 };
 
 struct {
@@ -584,11 +595,9 @@ static __always_inline void add_row(void *map, u32 tid, u32 pid, u64 start, u64 
 	struct count_task_key key = { .tid = tid, .slot = slot };
 	struct count_task *t = bpf_map_lookup_elem(map, &key), fresh = {};
 
-	/* Another thread has this number by now, or had it. */
-	if (t && t->start > start) {
-		__sync_fetch_and_add(&lost.task_bytes, to + from);
+	/* The thread has ended, and another one has its number; or the other way round. */
+	if (t && t->start > start)
 		return;
-	}
 	if (t && t->start != start) {
 		bpf_map_delete_elem(map, &key);
 		t = NULL;
@@ -654,10 +663,10 @@ static __always_inline bool is_of_file(struct page *page)
 		return true;
 	page = head_of(page);
 	mapping = (unsigned long)BPF_CORE_READ(page, mapping);
-	return mapping && !(mapping & 3);
+	return mapping && !(mapping & MAPPING_FLAGS);
 }
 
-/* Where the table has a page; pages of two files, or of two threads, have different tags. */
+/* Where the table has a page; of two files, two threads or two pages there, the tags differ. */
 static __always_inline u64 *entry_of(u64 page)
 {
 	u32 key = page >> 6 & dirtied_mask;
@@ -667,7 +676,7 @@ static __always_inline u64 *entry_of(u64 page)
 
 static __always_inline u64 dirtied_by(u64 page, u64 mapping, u32 tid, u64 start)
 {
-	return tid | (u64)(u32)((mapping >> 4) + (page >> 28) + start) << 32;
+	return tid | (u64)(u32)((mapping >> 4) + (page >> 6) + start) << 32;
 }
 
 SEC("tp_btf/writeback_dirty_folio")
@@ -682,17 +691,21 @@ int BPF_PROG(count_dirty)
 	last = bpf_map_lookup_elem(&last_writer, &zero);
 	if (!last || bpf_probe_read_kernel(page, sizeof(page), ctx))
 		return 0;
-	if (*last != dirtied_by(0, 0, tid, start)) {
+	entry = entry_of(page[0]);
+	if (!entry)
+		return 0;
+	/* Now and then anew, as the map forgets those that nobody looks for. */
+	if (*last != dirtied_by(0, 0, tid, start) || !(page[0] >> 6 & 255)) {
 		w.start = start;
 		w.leader = task->group_leader->start_boottime;
 		w.pid = ids >> 32;
-		if (bpf_map_update_elem(&writers, &tid, &w, BPF_ANY))
+		if (bpf_map_update_elem(&writers, &tid, &w, BPF_ANY)) {
+			*entry = 0;
 			return 0;
+		}
 		*last = dirtied_by(0, 0, tid, start);
 	}
-	entry = entry_of(page[0]);
-	if (entry)
-		*entry = dirtied_by(page[0], page[1], tid, start);
+	*entry = dirtied_by(page[0], page[1], tid, start);
 	return 0;
 }
 
@@ -702,13 +715,24 @@ int BPF_PROG(count_dirty)
  * @vec, @in:	the next piece of the bio, and what is left of this one
  * @page, @offset: where this piece goes on
  * @head: of the page before, the first of those that are kept together with it
- * @group, @tid, @writer: whose the run is; no @tid: the task's that runs
+ * @group, @thread: whose the run is
  */
 struct walk {
 	u64 vec, page, head, like, group, memcg, group_of_memcg;
-	struct writer writer;
-	u32 tid, slot, in, offset, left, run;
+	struct thread thread;
+	u32 slot, in, offset, left, run;
 };
+
+/* Bytes that were written for a thread */
+ALONE int add_written(const struct thread *t, u32 slot, u64 bytes)
+{
+	if (!t)
+		return 0;
+	if (!t->tid)
+		return add_current(slot, bytes, 0);
+	add_task(t->tid, t->writer.pid, t->writer.start, t->writer.leader, slot, bytes, 0);
+	return 0;
+}
 
 static __always_inline void end_run(struct walk *w)
 {
@@ -717,11 +741,7 @@ static __always_inline void end_run(struct walk *w)
 	if (!w->run)
 		return;
 	add_group(id_of(group), (u64)group, w->slot, w->run, 0);
-	if (w->tid)
-		add_task(w->tid, w->writer.pid, w->writer.start, w->writer.leader, w->slot, w->run,
-			 0);
-	else
-		add_current(w->slot, w->run, 0);
+	add_written(&w->thread, w->slot, w->run);
 	w->run = 0;
 }
 
@@ -745,52 +765,60 @@ static __always_inline u64 group_of_page(struct walk *w)
 	return w->group_of_memcg;
 }
 
-/* The thread that made the page dirty; 0: it is not known */
-static __always_inline u32 writer_of_page(struct walk *w, struct writer *writer)
+/* Sets @t, the thread of the page before, to the one that made the page dirty. 1: it is another */
+ALONE int find_thread(u64 address, struct thread *t)
 {
-	struct page *page = (struct page *)w->head;
-	struct writer *found;
-	unsigned long mapping;
-	u64 *entry;
+	struct page *page = (struct page *)address;
+	struct writer *found = NULL;
+	u64 *entry, mapping = 0, flags = -1ull;
 	u32 tid;
 
-	if (!bpf_core_field_exists(page->mapping))
+	if (!t)
 		return 0;
-	mapping = (unsigned long)BPF_CORE_READ(page, mapping);
-	entry = entry_of(w->head);
-	if (!mapping || mapping & MAPPING_FLAGS || !entry)
+	if (bpf_core_field_exists(page->mapping))
+		mapping = (u64)BPF_CORE_READ(page, mapping);
+	entry = entry_of(address);
+	if (!entry)
 		return 0;
 	tid = (u32)*entry;
-	if (tid == w->tid) {
-		*writer = w->writer;
-	} else {
+	/* A page that a task writes directly, from a file's mapping, is not written back. */
+	if (bpf_core_field_exists(page->flags))
+		flags = BPF_CORE_READ(page, flags);
+	if (mapping & MAPPING_FLAGS || !(flags >> bpf_core_enum_value(enum pageflags, PG_writeback) & 1))
+		mapping = 0;
+	if (mapping && tid == t->tid && *entry == dirtied_by(address, mapping, tid, t->writer.start))
+		return 0;
+	if (mapping && tid)
 		found = bpf_map_lookup_elem(&writers, &tid);
-		if (!found)
-			return 0;
-		*writer = *found;
+	if (found && *entry == dirtied_by(address, mapping, tid, found->start)) {
+		t->writer = *found;
+		t->tid = tid;
+		return 1;
 	}
-	return *entry == dirtied_by(w->head, mapping, tid, writer->start) ? tid : 0;
+	if (!t->tid)
+		return 0;
+	t->tid = 0;
+	return 1;
 }
 
 /* The page at @w->page goes on with the run, or ends it and begins another. */
 static __always_inline void look_at_page(struct walk *w)
 {
 	const u64 head = (u64)head_of((struct page *)w->page);
-	struct writer writer = {};
+	struct thread thread = w->thread;
+	bool other;
 	u64 group;
-	u32 tid;
 
 	if (head == w->head)
 		return;
 	w->head = head;
 	group = group_of_page(w);
-	tid = writer_of_page(w, &writer);
-	if (group == w->group && tid == w->tid)
+	other = find_thread(head, &thread);
+	if (group == w->group && !other)
 		return;
 	end_run(w);
 	w->group = group;
-	w->tid = tid;
-	w->writer = writer;
+	w->thread = thread;
 }
 
 static int charge_page(u32 i, struct walk *w)
@@ -836,8 +864,8 @@ ALONE int charge_pages(u64 vec, u32 bytes, u32 done, u64 fallback, u32 slot)
 	const u64 zero = nothing;
 	struct walk w = {
 		.vec = vec, .page = zero, .head = zero, .like = fallback, .group = zero,
-		.memcg = zero, .group_of_memcg = zero, .writer = { zero, zero, zero },
-		.tid = zero, .slot = slot, .in = zero, .offset = done, .left = bytes, .run = zero,
+		.memcg = zero, .group_of_memcg = zero, .thread = { { zero, zero, zero }, zero },
+		.slot = slot, .in = zero, .offset = done, .left = bytes, .run = zero,
 	};
 
 	bpf_loop(PAGES_MOST, charge_page, &w, 0);
