@@ -196,7 +196,7 @@ costs() {
 		near "... a packet, from one interface to another" "$(cost_of packet)" 1519 150
 		near "... one that is received, in programs" "$(cost_of received_programs)" 1072 150
 		near "... a segment of TCP" "$(cost_of segment_programs)" 1329 150
-		near "... a page that is made dirty and written back" "$(cost_of page_programs)" 596 150
+		near "... a page that is made dirty and written back" "$(cost_of page_programs)" 718 150
 		return
 	fi
 	near "a direct read takes, with its two switches" "$(cost_of read)" 1791 150
@@ -204,6 +204,7 @@ costs() {
 	near "... a packet, from one interface to another" "$(cost_of packet)" 1332 150
 	near "... one that is received, in programs" "$(cost_of received_programs)" 981 150
 	near "... a segment of TCP" "$(cost_of segment_programs)" 1211 150
+	near "... a page that is made dirty and written back" "$(cost_of page_programs)" 733 150
 }
 
 # has_ended NAME STATUS: so a command of guest/unpatched ended
