@@ -1052,8 +1052,8 @@ static void charge_waits_in_the_stock(struct kunit *test)
 	u32 id = owner_in(o->group[0]);
 
 	/*
-	 * One CPU's stock: a drain from another CPU hands the byte on, but leaves the entry where it
-	 * is, one byte short of being handed on.
+	 * One CPU's stock: a drain from another CPU hands the byte on, but leaves the entry
+	 * where it is, one byte short of being handed on.
 	 */
 	migrate_disable();
 	/* The account is made, which PREEMPT_RT does not do where preemption is off. */

@@ -786,7 +786,8 @@ ALONE int find_thread(u64 address, struct thread *t)
 		flags = BPF_CORE_READ(page, flags);
 	if (mapping & MAPPING_FLAGS || !(flags >> bpf_core_enum_value(enum pageflags, PG_writeback) & 1))
 		mapping = 0;
-	if (mapping && tid == t->tid && *entry == dirtied_by(address, mapping, tid, t->writer.start))
+	if (mapping && tid == t->tid &&
+	    *entry == dirtied_by(address, mapping, tid, t->writer.start))
 		return 0;
 	if (mapping && tid)
 		found = bpf_map_lookup_elem(&writers, &tid);
