@@ -59,7 +59,7 @@ kernel_root() {
 
 # kernel_machine NIC [OPTION]...: boots $tmp/disk in its own machine, with Debian's processor and firmware; the kernel is
 # handed over, as a boot loader does. Its CPUs take turns: with a thread for each, QEMU 7.2 may execute the int3 of a
-# place that the kernel has patched when the kernel has done with it ("Oops: int3", one boot in 200).
+# place that the kernel has patched when the kernel has done with it ("Oops: int3", seen twice in some hundred boots).
 kernel_machine() {
 	local nic=$1
 
